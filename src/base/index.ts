@@ -1,0 +1,20 @@
+// base: ids, errors, assertions, value order, digests and bounded containers. Imports nothing of the project; pure.
+export { AsyncQueue } from './AsyncQueue.js';
+export { assert } from './assert.js';
+export { assertNever } from './assertNever.js';
+export { compareBytes } from './compareBytes.js';
+export { compareValues } from './compareValues.js';
+export { concatBytes } from './concatBytes.js';
+export { defineErrors, type ErrorDefinition, type ErrorDetails } from './defineErrors.js';
+export { documentUrn } from './documentUrn.js';
+export { baseError, baseErrors } from './errors.js';
+export { asId, type CollectionId, type RequestId, type ShardId, type TransactionId } from './ids.js';
+export type { JsonValue } from './JsonValue.js';
+export { LruMap } from './LruMap.js';
+export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';
+export { raceAbort } from './raceAbort.js';
+export { sha256Hex } from './sha256Hex.js';
+export { toAbortError } from './toAbortError.js';
+export { toOstrakaError } from './toOstrakaError.js';
+export { utf8 } from './utf8.js';
+export { xxh64 } from './xxh64.js';

@@ -1,0 +1,30 @@
+import type { ModelService } from './ModelService.js';
+
+/** What an engine child needs to know; plain data, it crosses the process border. */
+export interface EngineConfig {
+  readonly chatModel: { readonly name: string; readonly path: string; readonly digest: string };
+  readonly embeddingModel: { readonly name: string; readonly path: string; readonly digest: string };
+  /** Sequences of the context; one value in the cluster. */
+  readonly sequences: number;
+  /** Tokens a sequence. */
+  readonly contextTokens: number;
+  /** Compute threads of a prefill; decode steps always use one (rule R). */
+  readonly threads: number;
+  /** Requests waiting beyond this are refused with QUEUE_FULL. */
+  readonly queueRequestsMax: number;
+  readonly seed: number;
+}
+
+export interface LaunchedEngine {
+  readonly modelService: ModelService;
+  /** Process id of the child; 0 where there is none. */
+  readonly pid: number;
+  /** Resolves when the engine is gone, for whatever reason; requests in flight fail with ENGINE_LOST first. */
+  readonly exited: Promise<{ readonly reason: string }>;
+  stop(): Promise<void>;
+}
+
+/** Starts an engine: a child process, or in-process under simulation. Resolves when the models are loaded and warm; rejects with MODEL_INVALID or ENGINE_LOST. */
+export interface EngineLauncher {
+  launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine>;
+}

@@ -1,0 +1,117 @@
+/** Sampling of one request, every field resolved (the border fills in defaults and checks ranges). */
+export interface SamplingOptions {
+  readonly tokensMax: number;
+  /** 0 = greedy. */
+  readonly temperature: number;
+  readonly topP: number;
+  /** 0 = off. */
+  readonly topK: number;
+  /** 1 = off. */
+  readonly repetitionPenalty: number;
+  /** Same seed = same tokens, alone or under load (R22). Without one the request draws from the shard's randomness. */
+  readonly seed?: number;
+  /** Generation ends before the first of these; none of its characters is emitted. */
+  readonly stop: readonly string[];
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface GenerateRequest {
+  readonly requestId: string;
+  /** Name or `default`. */
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  /** SHA-256 of a loaded adapter; identity is the digest, never a name (R21). */
+  readonly adapterDigest?: string;
+  readonly sampling: SamplingOptions;
+  readonly priority: 'low' | 'normal' | 'high' | 'critical';
+}
+
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+}
+
+export interface GenerateTiming {
+  readonly queueMs: number;
+  /** From submission to the first token. */
+  readonly firstTokenMs: number;
+  readonly totalMs: number;
+}
+
+/** `admitted` first, then any number of `progress` and `text`, then exactly one `finished`; or an error at any point. */
+export type GenerateEvent =
+  | { readonly kind: 'admitted'; readonly promptTokens: number }
+  | { readonly kind: 'progress' }
+  | { readonly kind: 'text'; readonly text: string; readonly tokens: number }
+  | { readonly kind: 'finished'; readonly finishReason: 'stop' | 'length'; readonly usage: TokenUsage; readonly timing: GenerateTiming };
+
+export interface EmbedRequest {
+  readonly requestId: string;
+  readonly model: string;
+  readonly texts: readonly string[];
+}
+
+export interface EmbedResult {
+  /** In the order of the texts, each of unit length. */
+  readonly vectors: readonly (readonly number[])[];
+  readonly promptTokens: number;
+}
+
+export interface ModelFacts {
+  readonly name: string;
+  /** SHA-256 of the model file. */
+  readonly digest: string;
+  readonly kind: 'chat' | 'embedding';
+  readonly contextTokensMax: number;
+  /** Embedding models: length of a vector. */
+  readonly dimensions?: number;
+}
+
+export interface LoadedAdapter {
+  readonly digest: string;
+  readonly modelDigest: string;
+  readonly scale: number;
+}
+
+/** Published every cycle (R19), at most 10 a second. */
+export interface LoadReport {
+  /** Requests queued or running. */
+  readonly pendingLlmRequests: number;
+  /** Mean time in queue of the last admissions. */
+  readonly avgLlmQueueMs: number;
+  /** Adapter digests with running requests. */
+  readonly activeLoraAdapters: readonly string[];
+  readonly sequencesTotal: number;
+  readonly sequencesBusy: number;
+}
+
+/** What an implementation keeps of the promises of R20–R27. */
+export interface ModelAbilities {
+  readonly sameTextUnderLoad: boolean;
+  readonly adapters: boolean;
+}
+
+/**
+ * Request-level inference of one shard (R18): the engine child over IPC, a server the user runs, or the engine in-process under
+ * simulation. Aborting a signal frees the request's slot within one step.
+ * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
+ * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID.
+ */
+export interface ModelService {
+  readonly abilities: ModelAbilities;
+  models(): readonly ModelFacts[];
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GenerateEvent>;
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
+  /** Counts a text's tokens as user text (no control tokens). */
+  countTokens(model: string, text: string, signal: AbortSignal): Promise<number>;
+  /** Loads an adapter file for the chat model; the same digest twice is one adapter. */
+  loadAdapter(adapter: { readonly path: string; readonly scale: number }, signal: AbortSignal): Promise<LoadedAdapter>;
+  unloadAdapter(digest: string, signal: AbortSignal): Promise<void>;
+  adapters(): readonly LoadedAdapter[];
+  load(): LoadReport;
+}

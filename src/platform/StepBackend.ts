@@ -1,0 +1,57 @@
+/** Facts of a loaded chat model that the scheduler and the templates need. */
+export interface BackendFacts {
+  readonly vocabularySize: number;
+  readonly sequencesMax: number;
+  /** Tokens one sequence can hold. */
+  readonly contextTokens: number;
+  /** Rows of the largest prefill piece with its folded remainder; a multiple of 64 (rule R of the scheduler). */
+  readonly rowsMax: number;
+  readonly beginToken: number;
+  readonly endTokens: ReadonlySet<number>;
+  /** Source of the model's chat template (Jinja); empty when the file has none. */
+  readonly chatTemplate: string;
+  readonly beginText: string;
+  readonly endText: string;
+}
+
+export interface BackendRow {
+  readonly token: number;
+  readonly position: number;
+  readonly sequence: number;
+  readonly wantLogits: boolean;
+}
+
+/**
+ * The model inside the engine child, synchronous (R18). Rows of one `decode` are passed in ascending sequence order; what may share a
+ * call is the scheduler's business (rule R). Inputs are checked before native code sees them: out-of-range tokens, sequences, positions,
+ * row counts throw INTERNAL, since the library would abort the process.
+ * Errors: ENGINE_STEP_FAILED (the call's sequences must be dropped), ADAPTER_INVALID.
+ */
+export interface StepBackend {
+  readonly facts: BackendFacts;
+  /** Ids of a text. `parseSpecial` only for template parts, never for user text. No begin token is added. */
+  tokenize(text: string, options: { readonly parseSpecial: boolean }): Int32Array;
+  /** Bytes of one token as they appear in text (control tokens: none). Pieces may end inside a UTF-8 character. */
+  tokenBytes(token: number): Uint8Array;
+  /** One forward pass over the rows. */
+  decode(rows: readonly BackendRow[]): void;
+  /** Logits of the i-th row of the last decode that wanted them counted over all rows; a view valid until the next decode. */
+  logits(rowIndex: number): Float32Array;
+  /** Drops positions >= `fromPosition` of a sequence. */
+  truncateSequence(sequence: number, fromPosition: number): void;
+  /** Adapter for all rows of the next decodes; null = base model. */
+  useAdapter(adapterDigest: string | null): void;
+  /** Reads and checks a LoRA file. */
+  loadAdapter(adapter: { readonly digest: string; readonly path: string; readonly scale: number }): void;
+  unloadAdapter(digest: string): void;
+  close(): void;
+}
+
+/** The embedding model inside the engine child, synchronous. A vector is the same alone or in a batch up to 1e-6 cosine distance (R23). */
+export interface EmbeddingBackend {
+  readonly facts: { readonly dimensions: number; readonly textTokensMax: number; readonly packTokensMax: number };
+  tokenize(text: string): Int32Array;
+  /** One pass over several texts whose tokens together are <= `packTokensMax`; unit-length vectors in order. */
+  embed(texts: readonly Int32Array[]): Float32Array[];
+  close(): void;
+}

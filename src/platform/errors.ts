@@ -1,0 +1,133 @@
+import { defineErrors } from '../base/index.js';
+
+/** Errors that the ports promise; every implementation of a port throws these and no others of its own. */
+export const platformErrors = {
+  STORE_FULL: {
+    httpStatus: 507,
+    errorNum: 1410,
+    retryable: true,
+    meaning: 'The disk or the store has no room: the write was refused whole, reads go on.',
+    action: 'Free space on the disk of the data folder; no repair is needed afterwards.',
+  },
+  STORE_DAMAGED: {
+    httpStatus: 500,
+    errorNum: 1000,
+    retryable: false,
+    meaning: 'Stored bytes do not have the form they were written in.',
+    action: 'Stop the shard, keep the data folder, restore from a backup.',
+  },
+  STORE_CLOSED: {
+    httpStatus: 503,
+    errorNum: 30,
+    retryable: true,
+    meaning: 'The shard is stopping.',
+    action: 'Retry on another shard.',
+  },
+  DATA_FOLDER_IN_USE: {
+    httpStatus: 500,
+    errorNum: 0,
+    retryable: false,
+    meaning: 'Another Ostraka process uses this data folder.',
+    action: 'Stop it, or choose another folder with --data.',
+  },
+  DATA_FORMAT_NEWER: {
+    httpStatus: 500,
+    errorNum: 0,
+    retryable: false,
+    meaning: 'The data folder was written by a newer version of Ostraka.',
+    action: 'Use that version or newer; this one does not touch the folder.',
+  },
+  METADATA_UNAVAILABLE: {
+    httpStatus: 503,
+    errorNum: 503,
+    retryable: true,
+    meaning: 'The metadata store did not answer; the outcome of a change is unknown.',
+    action: 'Retry; if it lasts, look at the disk or the etcd cluster.',
+  },
+  TRANSPORT_REFUSED: {
+    httpStatus: 503,
+    errorNum: 0,
+    retryable: true,
+    meaning: 'The peer could not be reached; the call did not run.',
+    action: 'Look at the shard in `ostraka status`; the caller may try another shard.',
+  },
+  TRANSPORT_LOST: {
+    httpStatus: 503,
+    errorNum: 0,
+    retryable: true,
+    meaning: 'The connection ended in the middle of a call, which may have run.',
+    action: 'Retry with the same request id.',
+  },
+  FRAME_TOO_LARGE: {
+    httpStatus: 413,
+    errorNum: 0,
+    retryable: false,
+    meaning: 'A frame between shards is over the limit.',
+    action: 'Split the request; if it comes from Ostraka itself, report it.',
+  },
+  PORT_IN_USE: {
+    httpStatus: 500,
+    errorNum: 0,
+    retryable: false,
+    meaning: 'A port that a server should listen on is taken.',
+    action: 'Choose another with --port, or stop the other program.',
+  },
+  MODEL_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 8103,
+    retryable: false,
+    meaning: 'No model of this name is served.',
+    action: 'See `ostraka model list` or GET /v1/models for the names.',
+  },
+  MODEL_INVALID: {
+    httpStatus: 500,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'A model file is missing, truncated, or not what its digest says.',
+    action: 'Run `ostraka model pull` again; `ostraka doctor` names the file.',
+  },
+  ADAPTER_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'No adapter with this digest is loaded on the shard.',
+    action: 'See `ostraka status` for the adapters that are loaded.',
+  },
+  ADAPTER_INVALID: {
+    httpStatus: 400,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'The adapter file cannot be read or does not fit the model.',
+    action: 'Give a GGUF LoRA adapter trained for this model.',
+  },
+  CONTEXT_LENGTH_EXCEEDED: {
+    httpStatus: 400,
+    errorNum: 8102,
+    retryable: false,
+    meaning: 'Prompt and requested tokens do not fit into the context; nothing is truncated unasked.',
+    action: 'Shorten the prompt or ask for fewer tokens; `--context` makes the context larger.',
+  },
+  ENGINE_LOADING: {
+    httpStatus: 503,
+    errorNum: 8104,
+    retryable: true,
+    meaning: 'The engine of the shard is starting.',
+    action: 'Retry in a few seconds.',
+  },
+  ENGINE_LOST: {
+    httpStatus: 503,
+    errorNum: 8201,
+    retryable: true,
+    meaning: 'The engine process ended while the request was in it.',
+    action: 'Retry; the shard restarts its engine by itself.',
+  },
+  ENGINE_STEP_FAILED: {
+    httpStatus: 500,
+    errorNum: 8201,
+    retryable: true,
+    meaning: 'A forward pass of the model failed.',
+    action: 'Retry; if it lasts, look at the memory of the machine.',
+  },
+} as const;
+
+export const platformError = defineErrors(platformErrors);

@@ -1,0 +1,30 @@
+// platform: the ports through which core meets time, chance, disk, network, metadata and models. No defaults, so that none can be
+// forgotten; each has one conformance suite (./conformance) that the real adapter and its simulated twin both pass.
+export type { Clock, Timer } from './Clock.js';
+export type { EngineConfig, EngineLauncher, LaunchedEngine } from './EngineLauncher.js';
+export { platformError, platformErrors } from './errors.js';
+export type { FileStore } from './FileStore.js';
+export type { HttpHandler, HttpListener, HttpRequest, HttpResponse } from './HttpListener.js';
+export type { LogFields, Logger } from './Logger.js';
+export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
+export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
+export type {
+  ChatMessage,
+  EmbedRequest,
+  EmbedResult,
+  GenerateEvent,
+  GenerateRequest,
+  GenerateTiming,
+  LoadedAdapter,
+  LoadReport,
+  ModelAbilities,
+  ModelFacts,
+  ModelService,
+  SamplingOptions,
+  TokenUsage,
+} from './ModelService.js';
+export type { OrderedStore, ScanRange, StoreEntry, StoreSnapshot, StoreWrite } from './OrderedStore.js';
+export type { Random } from './Random.js';
+export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
+export type { StepPacer } from './StepPacer.js';
+export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';
