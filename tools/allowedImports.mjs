@@ -7,7 +7,7 @@ export const allowedImports = {
   platform: { imports: ['protocol'], npm: [] },
   'platform/node': {
     imports: ['platform', 'protocol'],
-    npm: ['koffi', 'lmdb', '@peculiar/x509', 'fastify', 'pino', 'prom-client', '@node-llama-cpp/*'],
+    npm: ['koffi', 'lmdb', '@peculiar/x509', 'reflect-metadata', 'fastify', 'pino', 'prom-client', '@node-llama-cpp/*'],
   },
   storage: { imports: ['platform'], npm: ['msgpackr', 'zod'] },
   rpc: { imports: ['platform', 'protocol'], npm: ['zod'] },

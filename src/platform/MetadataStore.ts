@@ -25,7 +25,7 @@ export interface MetadataChange {
 /**
  * Cluster metadata (R3, R40): a small linearizable key-value store with compare-and-swap, leases and watches. Embedded LMDB on one
  * machine, etcd on several. Its revisions order metadata only, never data.
- * Errors: METADATA_UNAVAILABLE (retryable; the outcome of a `transact` is then unknown: read back by key).
+ * Errors: METADATA_COMPACTED (from `watch`: list again), METADATA_UNAVAILABLE (retryable; the outcome of a `transact` is then unknown: read back by key).
  */
 export interface MetadataStore {
   read(key: string): Promise<MetadataEntry | undefined>;
@@ -41,6 +41,8 @@ export interface MetadataStore {
   /** False when the lease has ended: its keys are gone, ask for a new one. */
   renewLease(leaseId: string): Promise<boolean>;
   revokeLease(leaseId: string): Promise<void>;
+  /** Revision of the newest change of any key. */
+  revision(): Promise<number>;
   /** Changes under `prefix` after `fromRevision` in order, each at least once; ends when the signal aborts. */
   watch(prefix: string, fromRevision: number, signal: AbortSignal): AsyncIterable<MetadataChange>;
   close(): Promise<void>;

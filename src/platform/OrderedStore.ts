@@ -19,13 +19,6 @@ export interface ScanRange {
   readonly entriesMax: number;
 }
 
-/** A consistent view; entries handed out are copies that the caller may keep. */
-export interface StoreSnapshot {
-  get(key: Uint8Array): Uint8Array | undefined;
-  scan(range: ScanRange): StoreEntry[];
-  release(): void;
-}
-
 /**
  * Ordered bytes with atomic durable batches (R7). Reads are synchronous, over what is committed. Keys compare unsigned lexicographically
  * and are 1…`keyBytesMax` bytes long.
@@ -34,10 +27,9 @@ export interface StoreSnapshot {
 export interface OrderedStore {
   readonly engineName: string;
   readonly keyBytesMax: number;
-  /** The newest durably committed state. */
+  /** Reads see the newest durable state. What is handed out are copies that the caller may keep. */
   get(key: Uint8Array): Uint8Array | undefined;
   scan(range: ScanRange): StoreEntry[];
-  snapshot(): StoreSnapshot;
   /** Applies the whole batch or nothing, in call order; resolves when it is fsynced. Concurrent calls may share one fsync. */
   commit(writes: readonly StoreWrite[]): Promise<void>;
   close(): Promise<void>;

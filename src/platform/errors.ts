@@ -44,6 +44,13 @@ export const platformErrors = {
     meaning: 'The metadata store did not answer; the outcome of a change is unknown.',
     action: 'Retry; if it lasts, look at the disk or the etcd cluster.',
   },
+  METADATA_COMPACTED: {
+    httpStatus: 503,
+    errorNum: 0,
+    retryable: true,
+    meaning: 'A watch asked for changes that are no longer kept.',
+    action: 'List the keys again and watch from the present revision.',
+  },
   TRANSPORT_REFUSED: {
     httpStatus: 503,
     errorNum: 0,

@@ -1,0 +1,224 @@
+import { baseError, type JsonValue, OstrakaError, raceAbort, type ShardId, toOstrakaError, utf8 } from '../base/index.js';
+import { type Clock, type Logger, platformError, type Random, type Transport } from '../platform/index.js';
+import { rpcFrame } from '../protocol/index.js';
+import { type BreakerState, CircuitBreaker } from './CircuitBreaker.js';
+import { deadlineSignal } from './deadlineSignal.js';
+import { rpcError } from './errors.js';
+import type { RpcMetrics } from './metrics.js';
+import type { RpcOptions } from './options.js';
+import type { Peer, PeerDirectory } from './PeerDirectory.js';
+import type { RpcServer } from './RpcServer.js';
+import type { TimestampExchange } from './TimestampExchange.js';
+
+export interface RemoteCall {
+  readonly shardId: ShardId;
+  readonly method: string;
+  readonly body: JsonValue;
+  readonly signal: AbortSignal;
+  /** Remaining time, ms; default `requestTimeoutMs`. Passed on to the peer. */
+  readonly deadlineMs?: number;
+  /** True when running it twice does what running it once does (reads, or calls that carry a request id). Only such calls are retried. */
+  readonly idempotent: boolean;
+  readonly channel?: 'control' | 'bulk';
+}
+
+const transportCodes = new Set(['TRANSPORT_REFUSED', 'TRANSPORT_LOST']);
+
+/**
+ * Calls other shards (R33): deadlines passed on, up to three retries with jitter for idempotent calls, one circuit breaker a peer.
+ * A call to oneself goes through the same server without the network. Errors: the peer's own typed errors unchanged;
+ * SHARD_UNAVAILABLE when it could not be reached or was lost, BREAKER_OPEN, DEADLINE_EXCEEDED, CANCELLED.
+ */
+export class RemoteExecutor {
+  readonly selfShardId: ShardId;
+  readonly #transport: Transport;
+  readonly #server: RpcServer;
+  readonly #peers: PeerDirectory;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #timestamps: TimestampExchange;
+  readonly #metrics: RpcMetrics;
+  readonly #logger: Logger;
+  readonly #options: RpcOptions;
+  readonly #breakers = new Map<ShardId, { readonly breaker: CircuitBreaker; incarnation: number }>();
+
+  constructor(parts: {
+    readonly selfShardId: ShardId;
+    readonly transport: Transport;
+    readonly server: RpcServer;
+    readonly peers: PeerDirectory;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly timestamps: TimestampExchange;
+    readonly metrics: RpcMetrics;
+    readonly logger: Logger;
+    readonly options: RpcOptions;
+  }) {
+    this.selfShardId = parts.selfShardId;
+    this.#transport = parts.transport;
+    this.#server = parts.server;
+    this.#peers = parts.peers;
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#timestamps = parts.timestamps;
+    this.#metrics = parts.metrics;
+    this.#logger = parts.logger;
+    this.#options = parts.options;
+  }
+
+  /** A unary call: exactly one JSON value. */
+  async call(call: RemoteCall): Promise<JsonValue> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#once(call);
+      } catch (error) {
+        if (!this.#mayRetry(call, error, attempt)) throw error;
+        this.#metrics.retries.add(1, { method: call.method });
+        await this.#clock.sleep(this.#random.next() * this.#options.retryDelayMs * 2 ** attempt, call.signal);
+      }
+    }
+  }
+
+  /** A streamed answer; never retried here, since the caller knows what it has used. Ending the iteration early cancels the call. */
+  async *stream(call: RemoteCall): AsyncGenerator<JsonValue | Uint8Array, void, void> {
+    const guard = this.#enter(call.shardId);
+    const startedMs = this.#clock.monotonicMs();
+    const deadline = deadlineSignal({
+      clock: this.#clock,
+      deadlineMs: call.deadlineMs ?? this.#options.requestTimeoutMs,
+      signal: call.signal,
+    });
+    const consumer = new AbortController();
+    const signal = AbortSignal.any([deadline.signal, consumer.signal]);
+    let outcome: 'success' | 'failure' | 'neutral' = 'neutral';
+    try {
+      yield* this.#frames(call, signal);
+      outcome = 'success';
+    } catch (thrown) {
+      const error = toOstrakaError(thrown);
+      outcome = outcomeOf(error, { gaveUp: call.signal.aborted, timedOut: deadline.signal.aborted });
+      throw this.#translate(call, error);
+    } finally {
+      deadline.cancel();
+      consumer.abort(baseError('CANCELLED', 'the caller needs no more of the answer'));
+      guard.end(outcome);
+      this.#metrics.calls.add(1, { method: call.method, outcome });
+      this.#metrics.duration.observe((this.#clock.monotonicMs() - startedMs) / 1000, { method: call.method });
+    }
+  }
+
+  breakerOf(shardId: ShardId): { readonly state: BreakerState; readonly admits: boolean } {
+    if (shardId === this.selfShardId) return { state: 'closed', admits: true };
+    const { state, admits } = this.#breaker(shardId);
+    return { state, admits };
+  }
+
+  async #once(call: RemoteCall): Promise<JsonValue> {
+    for await (const value of this.stream(call)) {
+      if (!(value instanceof Uint8Array)) return value;
+    }
+    throw rpcError('PROTOCOL_VIOLATION', `${call.method} on ${call.shardId} ended without an answer`);
+  }
+
+  async *#frames(call: RemoteCall, signal: AbortSignal): AsyncGenerator<JsonValue | Uint8Array, void, void> {
+    const iterator = this.#open(call, signal)[Symbol.asyncIterator]();
+    try {
+      while (true) {
+        const next = await raceAbort(iterator.next(), signal);
+        if (next.done) throw platformError('TRANSPORT_LOST', `the answer of ${call.shardId} to ${call.method} was cut off`);
+        const frame = rpcFrame.decode(next.value);
+        if (frame.kind === 'json') yield frame.value;
+        else if (frame.kind === 'bytes') yield frame.bytes;
+        else {
+          this.#timestamps.observe(frame.timestamp);
+          if (frame.kind === 'error') throw new OstrakaError(frame.error);
+          return;
+        }
+      }
+    } finally {
+      // Not awaited: a generator that waits for the network returns when its signal, aborted by our caller, wakes it.
+      iterator.return?.(undefined)?.catch(() => undefined);
+    }
+  }
+
+  #open(call: RemoteCall, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const headers = {
+      'x-deadline-ms': String(Math.max(1, Math.round(call.deadlineMs ?? this.#options.requestTimeoutMs))),
+      'x-timestamp': String(this.#timestamps.last()),
+    };
+    const body = utf8.encode(JSON.stringify(call.body));
+    if (call.shardId === this.selfShardId) {
+      return this.#server.handle({ peerShardId: call.shardId, method: call.method, headers, body, signal });
+    }
+    const { address } = this.#peer(call.shardId);
+    return this.#transport.call({
+      peer: { shardId: call.shardId, address },
+      method: call.method,
+      headers,
+      body,
+      channel: call.channel ?? 'control',
+      signal,
+    });
+  }
+
+  #peer(shardId: ShardId): Peer {
+    const peer = this.#peers.find(shardId);
+    if (peer) return peer;
+    throw rpcError('SHARD_UNAVAILABLE', `shard ${shardId} is not a living member of the cluster`, { data: { shard: shardId } });
+  }
+
+  #breaker(shardId: ShardId): CircuitBreaker {
+    const incarnation = this.#peers.find(shardId)?.incarnation ?? 0;
+    let known = this.#breakers.get(shardId);
+    if (!known) {
+      const { breakerFailuresMax: failuresMax, breakerRecoveryMs: recoveryMs } = this.#options;
+      known = { breaker: new CircuitBreaker({ clock: this.#clock, failuresMax, recoveryMs }), incarnation };
+      this.#breakers.set(shardId, known);
+    }
+    if (incarnation > known.incarnation) {
+      known.incarnation = incarnation;
+      known.breaker.reset();
+    }
+    return known.breaker;
+  }
+
+  #enter(shardId: ShardId): { end(outcome: 'success' | 'failure' | 'neutral'): void } {
+    if (shardId === this.selfShardId) return { end: () => undefined };
+    const breaker = this.#breaker(shardId);
+    const guard = breaker.tryEnter();
+    if (!guard) throw rpcError('BREAKER_OPEN', `shard ${shardId} failed repeatedly and is not asked now`, { data: { shard: shardId } });
+    return {
+      end: (outcome) => {
+        const wasOpen = breaker.state !== 'closed';
+        guard.end(outcome);
+        if (wasOpen || breaker.state === 'closed') return;
+        this.#metrics.breakerOpened.add(1, { shard: shardId });
+        this.#logger.warn('breaker.opened', { shard: shardId });
+      },
+    };
+  }
+
+  #translate(call: RemoteCall, error: OstrakaError): OstrakaError {
+    if (!transportCodes.has(error.code)) return error;
+    return rpcError('SHARD_UNAVAILABLE', `shard ${call.shardId} did not answer ${call.method}: ${error.message}`, {
+      data: { shard: call.shardId, mayHaveRun: error.code === 'TRANSPORT_LOST' },
+      cause: error,
+    });
+  }
+
+  #mayRetry(call: RemoteCall, error: unknown, attempt: number): boolean {
+    if (call.signal.aborted || attempt >= this.#options.retriesMax) return false;
+    if (!(error instanceof OstrakaError) || error.code !== 'SHARD_UNAVAILABLE') return false;
+    // A shard that is gone from the directory does not come back within a retry.
+    return (call.idempotent || error.data['mayHaveRun'] === false) && this.#peers.find(call.shardId) !== undefined;
+  }
+}
+
+// A peer that answered, if only with an error of its own, has a working transport. A call that its caller gave up says nothing.
+const outcomeOf = (
+  error: OstrakaError,
+  ending: { readonly gaveUp: boolean; readonly timedOut: boolean },
+): 'success' | 'failure' | 'neutral' => {
+  if (ending.gaveUp) return 'neutral';
+  return ending.timedOut || transportCodes.has(error.code) ? 'failure' : 'success';
+};

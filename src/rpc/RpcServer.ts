@@ -1,0 +1,77 @@
+import { type JsonValue, type OstrakaError, type ShardId, toOstrakaError, utf8 } from '../base/index.js';
+import type { CallHandler, Clock, IncomingCall, Logger } from '../platform/index.js';
+import { rpcFrame } from '../protocol/index.js';
+import { deadlineSignal } from './deadlineSignal.js';
+import { rpcError } from './errors.js';
+import type { RpcMetrics } from './metrics.js';
+import type { TimestampExchange } from './TimestampExchange.js';
+
+/** One received call. `body` is what the method's own schema must still check. */
+export interface RpcRequest {
+  readonly peerShardId: ShardId;
+  readonly body: JsonValue;
+  /** Aborts on cancellation, loss of the caller, or the caller's deadline. */
+  readonly signal: AbortSignal;
+}
+
+/** A method of the RPC table: yields JSON values or bytes, one for a unary call. */
+export type RpcMethod = (request: RpcRequest) => AsyncIterable<JsonValue | Uint8Array>;
+
+/** Answers calls of other shards, and of this one, by a table of methods. Every error leaves as a typed frame. */
+export class RpcServer {
+  readonly #methods = new Map<string, RpcMethod>();
+  readonly #timestamps: TimestampExchange;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #metrics: RpcMetrics;
+
+  constructor(parts: {
+    readonly timestamps: TimestampExchange;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly metrics: RpcMetrics;
+  }) {
+    this.#timestamps = parts.timestamps;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#metrics = parts.metrics;
+  }
+
+  /** Registers the whole table once, before listening. */
+  register(table: { readonly [method: string]: RpcMethod }): void {
+    for (const [name, method] of Object.entries(table)) this.#methods.set(name, method);
+  }
+
+  readonly handle: CallHandler = (call) => this.#answer(call);
+
+  async *#answer(call: IncomingCall): AsyncGenerator<Uint8Array, void, void> {
+    this.#timestamps.observe(Number(call.headers['x-timestamp'] ?? 0));
+    const method = this.#methods.get(call.method);
+    const deadline = deadlineSignal({
+      clock: this.#clock,
+      deadlineMs: Number(call.headers['x-deadline-ms'] ?? 30_000),
+      signal: call.signal,
+    });
+    try {
+      if (!method) throw rpcError('METHOD_UNKNOWN', `no method ${call.method}`);
+      this.#metrics.receivedBytes.add(call.body.length, { method: call.method });
+      const body = JSON.parse(utf8.decode(call.body)) as JsonValue;
+      for await (const value of method({ peerShardId: call.peerShardId, body, signal: deadline.signal })) {
+        yield rpcFrame.encode(value instanceof Uint8Array ? { kind: 'bytes', bytes: value } : { kind: 'json', value });
+      }
+      yield rpcFrame.encode({ kind: 'end', timestamp: this.#timestamps.last() });
+    } catch (thrown) {
+      const error = toOstrakaError(thrown);
+      this.#report(call, error);
+      yield rpcFrame.encode({ kind: 'error', error: error.toJson(), timestamp: this.#timestamps.last() });
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  #report(call: IncomingCall, error: OstrakaError): void {
+    if (error.code !== 'INTERNAL') return;
+    const cause = error.cause instanceof Error ? error.cause : error;
+    this.#logger.error('rpc.failed', { method: call.method, peer: call.peerShardId, error: error.message, stack: cause.stack });
+  }
+}

@@ -1,0 +1,274 @@
+import { type JsonValue, type OstrakaError, raceAbort, utf8 } from '../base/index.js';
+import type { Clock, OrderedStore, StoreWrite } from '../platform/index.js';
+import { ConflictTable, type Verdict } from './ConflictTable.js';
+import { storageError } from './errors.js';
+import { HybridLogicalClock } from './HybridLogicalClock.js';
+import { keyLayout, versionCodec } from './KeyLayout.js';
+import type { StorageOptions } from './options.js';
+import { documentName, ReadSet, type ReadSetJson } from './ReadSet.js';
+import type { Timestamp } from './Timestamp.js';
+import { type BufferedWrite, Transaction } from './Transaction.js';
+import { VersionReader } from './VersionReader.js';
+
+/** What is known of a transaction by its id. `answer` is what the writer wanted remembered, so that a repeated request is answered the same. */
+export type TransactionOutcome =
+  | { readonly kind: 'committed'; readonly commitTimestamp: Timestamp; readonly answer: JsonValue }
+  | { readonly kind: 'prepared' }
+  | { readonly kind: 'unknown' };
+
+/** A prepared transaction as stored: enough to take its locks again and to apply it after a crash. */
+interface PreparedRecord {
+  readonly proposal: Timestamp;
+  readonly reads: ReadSetJson;
+  readonly writes: readonly { readonly collection: number; readonly key: string; readonly document: string | null }[];
+}
+
+interface OutcomeRecord {
+  readonly commitTimestamp: Timestamp;
+  readonly answer: JsonValue;
+}
+
+export interface DocumentStoreParts {
+  readonly store: OrderedStore;
+  readonly clock: Clock;
+  readonly options: StorageOptions;
+}
+
+const clockName = 'clock';
+
+/**
+ * Versioned documents of one shard over an OrderedStore (R4, R6, R7): snapshot reads at a timestamp, serializable commits by
+ * validation, two-phase commits with durable prepared records. Every commit is one atomic durable batch. Never knows other shards.
+ */
+export class DocumentStore {
+  readonly timestamps: HybridLogicalClock;
+  readonly #store: OrderedStore;
+  readonly #clock: Clock;
+  readonly #options: StorageOptions;
+  readonly #conflicts: ConflictTable;
+  readonly #reader: VersionReader;
+  readonly #prepared = new Map<string, PreparedRecord>();
+  #horizon: Timestamp;
+
+  private constructor(parts: DocumentStoreParts, startAfter: Timestamp) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#options = parts.options;
+    this.#reader = new VersionReader({ store: parts.store });
+    this.timestamps = new HybridLogicalClock({ clock: parts.clock, startAfter });
+    this.#conflicts = new ConflictTable({ recentCommitsMax: parts.options.recentCommitsMax, floor: startAfter });
+    this.#horizon = 0 as Timestamp;
+  }
+
+  /** Opens what a crash left: the clock goes on after the newest commit, prepared transactions hold their locks again. */
+  static open(parts: DocumentStoreParts): DocumentStore {
+    const stored = parts.store.get(keyLayout.meta(clockName));
+    const store = new DocumentStore(parts, (stored ? Number(utf8.decode(stored)) : 0) as Timestamp);
+    store.#restorePrepared();
+    return store;
+  }
+
+  /**
+   * A transaction on the snapshot at `readTimestamp` (default: now). Waits for commits that belong to the snapshot; a prepared one that
+   * stays undecided longer than `lockWaitMsMax` gives TRANSACTION_IN_DOUBT. Errors: SNAPSHOT_TOO_OLD.
+   */
+  async begin(request: {
+    readonly id: string;
+    readonly readTimestamp?: Timestamp | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<Transaction> {
+    const readTimestamp = request.readTimestamp ?? this.timestamps.now();
+    this.timestamps.observe(readTimestamp);
+    if (readTimestamp < this.#horizon) throw storageError('SNAPSHOT_TOO_OLD', 'the snapshot is older than the versions kept');
+    await this.#waitFor(() => this.#conflicts.pendingUpTo(readTimestamp), request.signal);
+    return new Transaction({
+      id: request.id,
+      readTimestamp,
+      reader: this.#reader,
+      clock: this.timestamps,
+      options: this.#options,
+    });
+  }
+
+  /**
+   * Validates and commits on this shard alone; durable when it resolves. Without writes it only ends. `answer` is remembered under
+   * the transaction id for `outcomeAgeMsMax`. Errors: WRITE_CONFLICT, SNAPSHOT_TOO_OLD, TRANSACTION_IN_DOUBT, STORE_FULL.
+   */
+  async commit(transaction: Transaction, answer: JsonValue, signal: AbortSignal): Promise<Timestamp> {
+    if (transaction.writes.size === 0) return transaction.readTimestamp;
+    await this.#waitFor(() => this.#blockers(transaction), signal);
+    const names = new Set(transaction.writes.keys());
+    const commitTimestamp = this.timestamps.now();
+    const writes = [
+      ...this.#versionWrites(transaction.writes.values(), commitTimestamp),
+      outcomeWrite(transaction.id, { commitTimestamp, answer }),
+    ];
+    await this.#apply(writes, commitTimestamp, names);
+    return commitTimestamp;
+  }
+
+  /**
+   * First phase: validates, takes locks on everything read and written, and makes that durable. Returns the proposed commit timestamp.
+   * Refuses at once instead of waiting for another prepared transaction, so that two cannot wait for each other.
+   */
+  async prepare(transaction: Transaction): Promise<Timestamp> {
+    this.#demandValid(this.#verdict(transaction));
+    const proposal = this.timestamps.now();
+    const record = toPreparedRecord(transaction, proposal);
+    this.#lock(transaction.id, record);
+    try {
+      await this.#store.commit([putJson(keyLayout.prepared(transaction.id), record), this.#clockWrite(proposal)]);
+    } catch (error) {
+      this.#unlock(transaction.id);
+      throw error;
+    }
+    return proposal;
+  }
+
+  /** Second phase; idempotent. A transaction that is not prepared here (decided before) is left alone. */
+  async decide(
+    transactionId: string,
+    decision: { readonly kind: 'commit'; readonly commitTimestamp: Timestamp } | { readonly kind: 'abort' },
+  ): Promise<void> {
+    const record = this.#prepared.get(transactionId);
+    if (!record) return;
+    const end: StoreWrite = { kind: 'delete', key: keyLayout.prepared(transactionId) };
+    if (decision.kind === 'abort') await this.#store.commit([end]);
+    else await this.#commitPrepared(transactionId, record, decision.commitTimestamp, end);
+    this.#unlock(transactionId);
+  }
+
+  /** Ids of transactions prepared here and not decided. */
+  inDoubt(): readonly string[] {
+    return [...this.#prepared.keys()];
+  }
+
+  outcomeOf(transactionId: string): TransactionOutcome {
+    if (this.#prepared.has(transactionId)) return { kind: 'prepared' };
+    const bytes = this.#store.get(keyLayout.outcome(transactionId));
+    return bytes ? { kind: 'committed', ...(JSON.parse(utf8.decode(bytes)) as OutcomeRecord) } : { kind: 'unknown' };
+  }
+
+  /** Versions older than this may be collected; older snapshots are refused from now on. */
+  advanceHorizon(): Timestamp {
+    this.#horizon = this.timestamps.before(this.#options.snapshotAgeMsMax);
+    this.#conflicts.forgetUpTo(this.#horizon);
+    return this.#horizon;
+  }
+
+  async #commitPrepared(transactionId: string, record: PreparedRecord, commitTimestamp: Timestamp, end: StoreWrite): Promise<void> {
+    this.timestamps.observe(commitTimestamp);
+    const buffered = record.writes.map(({ collection, key, document }) => ({
+      collection,
+      key,
+      document: document === null ? undefined : utf8.encode(document),
+    }));
+    const names = new Set(buffered.map(({ collection, key }) => documentName(collection, key)));
+    const outcome = outcomeWrite(transactionId, { commitTimestamp, answer: null });
+    await this.#apply([...this.#versionWrites(buffered, commitTimestamp), end, outcome], commitTimestamp, names);
+  }
+
+  async #apply(writes: readonly StoreWrite[], commitTimestamp: Timestamp, names: ReadonlySet<string>): Promise<void> {
+    const commit = this.#conflicts.beginCommit(commitTimestamp, names);
+    try {
+      await this.#store.commit([...writes, this.#clockWrite(commitTimestamp)]);
+    } finally {
+      commit.settle();
+    }
+    await this.timestamps.waitUntilPast(commitTimestamp);
+  }
+
+  #clockWrite(timestamp: Timestamp): StoreWrite {
+    return { kind: 'put', key: keyLayout.meta(clockName), value: utf8.encode(String(Math.max(timestamp, this.timestamps.last()))) };
+  }
+
+  *#versionWrites(writes: Iterable<BufferedWrite>, timestamp: Timestamp): Iterable<StoreWrite> {
+    for (const { collection, key, document } of writes) {
+      const current = keyLayout.current(collection, key);
+      const oldBytes = this.#store.get(current);
+      if (!oldBytes && document === undefined) continue;
+      if (oldBytes) {
+        const old = versionCodec.decodeCurrent(oldBytes);
+        yield { kind: 'put', key: keyLayout.history(collection, key, old.timestamp), value: versionCodec.encodeHistory(old.document) };
+      }
+      yield { kind: 'put', key: current, value: versionCodec.encodeCurrent({ timestamp, document }) };
+    }
+  }
+
+  #verdict(transaction: Transaction): Verdict {
+    const { readTimestamp, reads } = transaction;
+    return this.#conflicts.validate({ readTimestamp, reads, writes: new Set(transaction.writes.keys()) });
+  }
+
+  /** The prepared transactions in the way, none when valid; throws on a real conflict. */
+  #blockers(transaction: Transaction): Promise<void>[] {
+    const verdict = this.#verdict(transaction);
+    if (verdict.kind === 'blocked') return [verdict.until];
+    this.#demandValid(verdict);
+    return [];
+  }
+
+  #demandValid(verdict: Verdict): void {
+    const error = errorOf(verdict);
+    if (error) throw error;
+  }
+
+  /** Waits until `blockers` gives none. The last call and what its caller does next are not separated by an await. */
+  async #waitFor(blockers: () => Promise<void>[], signal: AbortSignal): Promise<void> {
+    let waiting = blockers();
+    if (waiting.length === 0) return;
+    const deadline = new AbortController();
+    const timer = this.#clock.setTimer(this.#options.lockWaitMsMax, () => {
+      deadline.abort(storageError('TRANSACTION_IN_DOUBT', 'waited too long for a transaction whose outcome is not known yet'));
+    });
+    try {
+      while (waiting.length > 0) {
+        await raceAbort(Promise.all(waiting), AbortSignal.any([signal, deadline.signal]));
+        waiting = blockers();
+      }
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #lock(transactionId: string, record: PreparedRecord): void {
+    const writes = new Set(record.writes.map(({ collection, key }) => documentName(collection, key)));
+    this.#conflicts.lock(transactionId, record.proposal, { reads: new ReadSet(record.reads), writes });
+    this.#prepared.set(transactionId, record);
+  }
+
+  #unlock(transactionId: string): void {
+    this.#prepared.delete(transactionId);
+    this.#conflicts.unlock(transactionId);
+  }
+
+  #restorePrepared(): void {
+    for (const { key, value } of this.#store.scan({ ...keyLayout.all('prepared'), entriesMax: this.#options.transactionsMax })) {
+      const record = JSON.parse(utf8.decode(value)) as PreparedRecord;
+      this.timestamps.observe(record.proposal);
+      this.#lock(keyLayout.nameOf(key), record);
+    }
+  }
+}
+
+const putJson = (key: Uint8Array, value: unknown): StoreWrite => ({ kind: 'put', key, value: utf8.encode(JSON.stringify(value)) });
+
+const outcomeWrite = (transactionId: string, record: OutcomeRecord): StoreWrite => putJson(keyLayout.outcome(transactionId), record);
+
+const toPreparedRecord = (transaction: Transaction, proposal: Timestamp): PreparedRecord => ({
+  proposal,
+  reads: transaction.reads.toJson(),
+  writes: [...transaction.writes.values()].map(({ collection, key, document }) => ({
+    collection,
+    key,
+    document: document === undefined ? null : utf8.decode(document),
+  })),
+});
+
+const errorOf = (verdict: Verdict): OstrakaError | undefined => {
+  if (verdict.kind === 'valid') return undefined;
+  if (verdict.kind === 'too-old')
+    return storageError('SNAPSHOT_TOO_OLD', 'the transaction is older than the commits remembered for validation');
+  const what = verdict.kind === 'conflict' ? verdict.name.replace(/^\d+\//, '') : 'a document';
+  return storageError('WRITE_CONFLICT', `write-write conflict: ${what} was changed by another transaction`);
+};
