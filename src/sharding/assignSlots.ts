@@ -1,0 +1,27 @@
+import type { ShardId } from '../base/index.js';
+import { slotCount } from './slotOf.js';
+
+/**
+ * Owners of all slots for a set of shards, moving as few as possible from the present owners (R5): every shard gets
+ * floor(4096/n) or one more; a slot moves only if its owner is gone or holds more than its share. Pure and deterministic.
+ */
+export function assignSlots(shardIds: readonly ShardId[], present: readonly ShardId[] = []): ShardId[] {
+  const shares = new Map(
+    shardIds.map((id, i) => [id, Math.floor(slotCount / shardIds.length) + (i < slotCount % shardIds.length ? 1 : 0)] as const),
+  );
+  const owners: (ShardId | undefined)[] = Array.from({ length: slotCount }, (_, slot) => keepIfWithinShare(present[slot], shares));
+  const wanting = shardIds.filter((id) => (shares.get(id) ?? 0) > 0);
+  return owners.map((owner) => {
+    if (owner !== undefined) return owner;
+    while ((shares.get(wanting[0] as ShardId) ?? 0) === 0) wanting.shift();
+    return take(wanting[0] as ShardId, shares);
+  });
+}
+
+const take = (id: ShardId, shares: Map<ShardId, number>): ShardId => {
+  shares.set(id, (shares.get(id) ?? 0) - 1);
+  return id;
+};
+
+const keepIfWithinShare = (owner: ShardId | undefined, shares: Map<ShardId, number>): ShardId | undefined =>
+  owner !== undefined && (shares.get(owner) ?? 0) > 0 ? take(owner, shares) : undefined;

@@ -1,0 +1,117 @@
+import type { Clock, Logger } from '../platform/index.js';
+import type { DocumentStore, Timestamp, Transaction } from '../storage/index.js';
+import type { DecisionLog } from './DecisionLog.js';
+import { transactionError } from './errors.js';
+import type { TransactionOptions } from './options.js';
+
+interface Open {
+  readonly transaction: Promise<Transaction>;
+  usedAtMs: number;
+  /** Set once the transaction is prepared: from then on only a decision ends it. */
+  preparedAtMs: number | undefined;
+}
+
+/**
+ * The part of cross-shard transactions that lives on this shard: opens the local transaction when the first fragment arrives, ends it by
+ * the coordinator's word, and resolves what stays in doubt from the decision log (also after a restart).
+ */
+export class LocalTransactions {
+  readonly #documents: DocumentStore;
+  readonly #decisions: DecisionLog;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #options: TransactionOptions;
+  readonly #open = new Map<string, Open>();
+  /** A repeated commit waits for the first instead of finding nothing. */
+  readonly #committing = new Map<string, Promise<Timestamp>>();
+
+  constructor(parts: {
+    readonly documents: DocumentStore;
+    readonly decisions: DecisionLog;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly options: TransactionOptions;
+  }) {
+    this.#documents = parts.documents;
+    this.#decisions = parts.decisions;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#options = parts.options;
+  }
+
+  /** The local transaction of `id`, opened on its snapshot at first use. Errors: as DocumentStore.begin. */
+  async join(request: { readonly id: string; readonly readTimestamp: Timestamp; readonly signal: AbortSignal }): Promise<Transaction> {
+    const known = this.#open.get(request.id);
+    if (known) {
+      known.usedAtMs = this.#clock.monotonicMs();
+      return known.transaction;
+    }
+    const transaction = this.#documents.begin(request);
+    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), preparedAtMs: undefined });
+    try {
+      return await transaction;
+    } catch (error) {
+      this.#open.delete(request.id);
+      throw error;
+    }
+  }
+
+  /** One-phase commit, when this shard is the only one. Repeating it gives the same answer. */
+  async commit(id: string, signal: AbortSignal): Promise<Timestamp> {
+    const outcome = this.#documents.outcomeOf(id);
+    if (outcome.kind === 'committed') return outcome.commitTimestamp;
+    const running = this.#committing.get(id);
+    if (running) return running;
+    const commit = this.#commitOpen(id, signal).finally(() => this.#committing.delete(id));
+    this.#committing.set(id, commit);
+    return commit;
+  }
+
+  async prepare(id: string): Promise<Timestamp> {
+    const open = this.#open.get(id);
+    if (!open) throw transactionError('TRANSACTION_UNKNOWN', `transaction ${id} is not open on this shard`);
+    const transaction = await open.transaction;
+    const proposal = await this.#documents.prepare(transaction);
+    open.preparedAtMs = this.#clock.monotonicMs();
+    return proposal;
+  }
+
+  /** Idempotent. */
+  async decide(
+    id: string,
+    decision: { readonly kind: 'commit'; readonly commitTimestamp: Timestamp } | { readonly kind: 'abort' },
+  ): Promise<void> {
+    await this.#documents.decide(id, decision);
+    this.#open.delete(id);
+  }
+
+  /** Resolves prepared transactions whose coordinator is silent, and forgets idle ones. Called by a timer and once at start with `isStart`. */
+  async resolve(isStart: boolean): Promise<void> {
+    this.#dropIdle();
+    for (const id of this.#documents.inDoubt()) {
+      const preparedAtMs = this.#open.get(id)?.preparedAtMs;
+      const silentMs = preparedAtMs === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - preparedAtMs;
+      if (!isStart && silentMs < this.#options.inDoubtAfterMs) continue;
+      const decision = await this.#decisions.resolve(id);
+      this.#logger.warn('transaction.resolved', { transaction: id, decision: decision.kind });
+      await this.decide(id, decision);
+    }
+  }
+
+  async #commitOpen(id: string, signal: AbortSignal): Promise<Timestamp> {
+    const transaction = await this.#take(id);
+    return this.#documents.commit(transaction, null, signal);
+  }
+
+  async #take(id: string): Promise<Transaction> {
+    const open = this.#open.get(id);
+    if (!open) throw transactionError('TRANSACTION_UNKNOWN', `transaction ${id} is not open on this shard`);
+    this.#open.delete(id);
+    return open.transaction;
+  }
+
+  #dropIdle(): void {
+    const oldest = this.#clock.monotonicMs() - this.#options.idleMsMax;
+    for (const [id, open] of this.#open) if (open.preparedAtMs === undefined && open.usedAtMs < oldest) this.#open.delete(id);
+  }
+}

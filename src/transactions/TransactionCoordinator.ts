@@ -1,0 +1,153 @@
+import { OstrakaError, type ShardId, toOstrakaError } from '../base/index.js';
+import type { Clock, Logger, Metrics, Random } from '../platform/index.js';
+import type { RemoteExecutor } from '../rpc/index.js';
+import type { HybridLogicalClock, Timestamp } from '../storage/index.js';
+import type { DecisionLog } from './DecisionLog.js';
+import { transactionError } from './errors.js';
+import type { TransactionOptions } from './options.js';
+
+/**
+ * A transaction over any shards, seen from the shard that runs the query. Whoever sends a fragment of it to a shard calls `enlist` first.
+ * Ends by `commit` or `abort`, once.
+ */
+export interface DistributedTransaction {
+  readonly id: string;
+  /** The one snapshot that all its reads see, on every shard. */
+  readonly readTimestamp: Timestamp;
+  enlist(shardId: ShardId, use: 'read' | 'write'): void;
+  /**
+   * Commits on all shards or on none. Errors: WRITE_CONFLICT and the like (nothing happened), SHARD_UNAVAILABLE (nothing happened),
+   * TRANSACTION_OUTCOME_UNKNOWN (data.transactionId).
+   */
+  commit(signal: AbortSignal): Promise<void>;
+  abort(): Promise<void>;
+}
+
+/** Coordinates commits: nothing for reads, one phase for one shard, two phases with a decision record for several (R6). */
+export class TransactionCoordinator {
+  readonly #executor: RemoteExecutor;
+  readonly #timestamps: HybridLogicalClock;
+  readonly #decisions: DecisionLog;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #options: TransactionOptions;
+  readonly #idPrefix: string;
+  readonly #outcomes;
+  #nextNumber = 1;
+
+  constructor(parts: {
+    readonly executor: RemoteExecutor;
+    readonly timestamps: HybridLogicalClock;
+    readonly decisions: DecisionLog;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly logger: Logger;
+    readonly metrics: Metrics;
+    readonly options: TransactionOptions;
+  }) {
+    this.#executor = parts.executor;
+    this.#timestamps = parts.timestamps;
+    this.#decisions = parts.decisions;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#options = parts.options;
+    this.#outcomes = parts.metrics.counter({
+      name: 'transactions_total',
+      help: 'ended transactions by outcome and shards that took part',
+      labels: ['outcome', 'shards'],
+    });
+    // Random, so that a restarted shard never reuses an id whose outcome is still remembered.
+    this.#idPrefix = `${parts.executor.selfShardId}:${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
+  }
+
+  begin(): DistributedTransaction {
+    const id = `${this.#idPrefix}:${this.#nextNumber++}`;
+    const participants = new Map<ShardId, 'read' | 'write'>();
+    return {
+      id,
+      readTimestamp: this.#timestamps.now(),
+      enlist: (shardId, use) => {
+        if (participants.get(shardId) !== 'write') participants.set(shardId, use);
+      },
+      commit: (signal) => this.#commit(id, participants, signal),
+      abort: () => this.#tell(id, [...participants.keys()], { kind: 'abort' }),
+    };
+  }
+
+  async #commit(id: string, participants: ReadonlyMap<ShardId, 'read' | 'write'>, signal: AbortSignal): Promise<void> {
+    const shards = [...participants.keys()];
+    const writes = [...participants.values()].includes('write');
+    try {
+      if (!writes) await this.#tell(id, shards, { kind: 'abort' });
+      else if (shards.length === 1) await this.#commitOne(id, shards[0] as ShardId, signal);
+      else await this.#commitAll(id, shards, signal);
+      this.#outcomes.add(1, { outcome: 'committed', shards: String(shards.length) });
+    } catch (error) {
+      const unknown = error instanceof OstrakaError && error.code === 'TRANSACTION_OUTCOME_UNKNOWN';
+      this.#outcomes.add(1, { outcome: unknown ? 'unknown' : 'aborted', shards: String(shards.length) });
+      throw error;
+    }
+  }
+
+  async #commitOne(id: string, shardId: ShardId, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#call(shardId, 'transaction.commit', { id }, signal);
+    } catch (thrown) {
+      const error = toOstrakaError(thrown);
+      if (!mayHaveRun(error)) throw error;
+      throw transactionError('TRANSACTION_OUTCOME_UNKNOWN', `shard ${shardId} was lost while it committed transaction ${id}`, {
+        data: { transactionId: id, shard: shardId },
+        cause: error,
+      });
+    }
+  }
+
+  async #commitAll(id: string, shards: readonly ShardId[], signal: AbortSignal): Promise<void> {
+    const prepared = await Promise.allSettled(shards.map((shardId) => this.#call(shardId, 'transaction.prepare', { id }, signal)));
+    const failed = prepared.find((result) => result.status === 'rejected');
+    if (failed) {
+      await this.#tell(id, shards, { kind: 'abort' });
+      throw failed.reason;
+    }
+    const proposals = prepared.map((result) => (result.status === 'fulfilled' ? (result.value as { proposal: number }).proposal : 0));
+    const decision = await this.#decide(id, Math.max(...proposals) as Timestamp);
+    await this.#tell(id, shards, decision);
+    if (decision.kind === 'abort')
+      throw transactionError('TRANSACTION_ABORTED', `transaction ${id} was aborted by a shard that heard nothing of it for too long`);
+    // Only after every participant applied it, or will from the record: then the writer may read its own writes anywhere.
+    await this.#timestamps.waitUntilPast(decision.commitTimestamp);
+  }
+
+  async #decide(id: string, commitTimestamp: Timestamp) {
+    this.#timestamps.observe(commitTimestamp);
+    try {
+      return await this.#decisions.decide(id, { kind: 'commit', commitTimestamp });
+    } catch (error) {
+      const data = { transactionId: id };
+      throw transactionError('TRANSACTION_OUTCOME_UNKNOWN', `the decision on transaction ${id} could not be stored for certain`, {
+        data,
+        cause: error,
+      });
+    }
+  }
+
+  /** Tells every participant; one that does not hear resolves the transaction itself from the decision log. */
+  async #tell(id: string, shards: readonly ShardId[], decision: { readonly kind: string }): Promise<void> {
+    const signal = new AbortController().signal;
+    const told = await Promise.allSettled(shards.map((shardId) => this.#call(shardId, 'transaction.decide', { id, decision }, signal)));
+    for (const [i, result] of told.entries()) {
+      if (result.status === 'rejected')
+        this.#logger.warn('transaction.untold', { transaction: id, shard: shards[i], decision: decision.kind });
+    }
+  }
+
+  #call(shardId: ShardId, method: string, body: { readonly [key: string]: never } | object, signal: AbortSignal) {
+    const deadlineMs = this.#options.commitDeadlineMs;
+    return this.#executor.call({ shardId, method, body: body as never, signal, deadlineMs, idempotent: true });
+  }
+}
+
+const mayHaveRun = (error: OstrakaError): boolean =>
+  (error.code === 'SHARD_UNAVAILABLE' && error.data['mayHaveRun'] !== false) ||
+  error.code === 'DEADLINE_EXCEEDED' ||
+  error.code === 'CANCELLED';

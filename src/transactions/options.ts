@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** Transactions over several shards. */
+export const transactionOptions = z.strictObject({
+  idleMsMax: z.int().min(100).default(60_000).describe('a transaction unused for so long on a shard is dropped there, ms'),
+  commitDeadlineMs: z.int().min(100).default(10_000).describe('time each phase of a commit has, ms'),
+  inDoubtAfterMs: z
+    .int()
+    .min(100)
+    .default(5_000)
+    .describe('a prepared transaction without news for so long is resolved through the metadata store, ms'),
+  decisionKeptMs: z.int().min(60_000).default(3_600_000).describe('how long decisions stay in the metadata store, ms'),
+});
+
+export type TransactionOptions = z.infer<typeof transactionOptions>;
