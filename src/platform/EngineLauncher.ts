@@ -8,11 +8,10 @@ export interface EngineConfig {
   readonly sequences: number;
   /** Tokens a sequence. */
   readonly contextTokens: number;
-  /** Compute threads of a prefill; decode steps always use one (rule R). */
+  /** Compute threads of passes with several rows; a pass of a single row always uses one, so that its bits do not change (rule R). */
   readonly threads: number;
   /** Requests waiting beyond this are refused with QUEUE_FULL. */
   readonly queueRequestsMax: number;
-  readonly seed: number;
 }
 
 export interface LaunchedEngine {
@@ -24,7 +23,7 @@ export interface LaunchedEngine {
   stop(): Promise<void>;
 }
 
-/** Starts an engine: a child process, or in-process under simulation. Resolves when the models are loaded and warm; rejects with MODEL_INVALID or ENGINE_LOST. */
+/** Starts an engine: a child process, or in-process under simulation. Resolves when the models are loaded and warm; rejects with MODEL_INVALID, ENGINE_UNAVAILABLE or ENGINE_LOST. */
 export interface EngineLauncher {
   launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine>;
 }

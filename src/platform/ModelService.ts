@@ -109,8 +109,12 @@ export interface ModelService {
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
   /** Counts a text's tokens as user text (no control tokens). */
   countTokens(model: string, text: string, signal: AbortSignal): Promise<number>;
-  /** Loads an adapter file for the chat model; the same digest twice is one adapter. */
-  loadAdapter(adapter: { readonly path: string; readonly scale: number }, signal: AbortSignal): Promise<LoadedAdapter>;
+  /**
+   * Loads an adapter file for the chat model; the same digest twice is one adapter, and a digest that is loaded with another scale is
+   * refused (ADAPTER_INVALID). With `digest`, a file of another content is refused.
+   */
+  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }, signal: AbortSignal): Promise<LoadedAdapter>;
+  /** No new request gets the adapter; resolves when the last running one with it has ended. */
   unloadAdapter(digest: string, signal: AbortSignal): Promise<void>;
   adapters(): readonly LoadedAdapter[];
   load(): LoadReport;

@@ -35,14 +35,14 @@ export interface StepBackend {
   tokenBytes(token: number): Uint8Array;
   /** One forward pass over the rows. */
   decode(rows: readonly BackendRow[]): void;
-  /** Logits of the i-th row of the last decode that wanted them counted over all rows; a view valid until the next decode. */
+  /** Logits of row `rowIndex` (counted over all rows) of the last decode, which must have wanted them; a view valid until the next decode. At most one row a sequence may want logits. */
   logits(rowIndex: number): Float32Array;
   /** Drops positions >= `fromPosition` of a sequence. */
   truncateSequence(sequence: number, fromPosition: number): void;
   /** Adapter for all rows of the next decodes; null = base model. */
   useAdapter(adapterDigest: string | null): void;
-  /** Reads and checks a LoRA file. */
-  loadAdapter(adapter: { readonly digest: string; readonly path: string; readonly scale: number }): void;
+  /** Reads and checks a LoRA file; its identity is the SHA-256 of its content. Refused when `digest` is given and differs. */
+  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string };
   unloadAdapter(digest: string): void;
   close(): void;
 }
@@ -51,7 +51,7 @@ export interface StepBackend {
 export interface EmbeddingBackend {
   readonly facts: { readonly dimensions: number; readonly textTokensMax: number; readonly packTokensMax: number };
   tokenize(text: string): Int32Array;
-  /** One pass over several texts whose tokens together are <= `packTokensMax`; unit-length vectors in order. */
+  /** One pass over several texts whose tokens together are <= `packTokensMax`, or over one text of <= `textTokensMax`; unit-length vectors in order. */
   embed(texts: readonly Int32Array[]): Float32Array[];
   close(): void;
 }

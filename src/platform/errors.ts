@@ -128,6 +128,13 @@ export const platformErrors = {
     meaning: 'The engine process ended while the request was in it.',
     action: 'Retry; the shard restarts its engine by itself.',
   },
+  ENGINE_UNAVAILABLE: {
+    httpStatus: 500,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The native libraries of the engine are not installed, or not for this platform.',
+    action: 'Install with optional dependencies on Linux (x64, arm64) or macOS (x64, arm64).',
+  },
   ENGINE_STEP_FAILED: {
     httpStatus: 500,
     errorNum: 8201,

@@ -1,10 +1,16 @@
 // platform/node: the real adapters of the ports. The only module besides `cli` that imports Node and the drivers.
+
+export { ChildEngineLauncher, type ChildEngineLauncherOptions } from './ChildEngineLauncher.js';
 export { DiskFileStore } from './DiskFileStore.js';
 export { Http2Transport, type Http2TransportOptions, type TransportCertificates } from './Http2Transport.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
+export { LlamaEmbeddingBackend, type LlamaEmbeddingOptions } from './llama/LlamaEmbeddingBackend.js';
+export { LlamaStepBackend, type LlamaStepOptions } from './llama/LlamaStepBackend.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
 export { NodeClock } from './NodeClock.js';
 export { NodeRandom } from './NodeRandom.js';
+export { NodeStepPacer } from './NodeStepPacer.js';
 export { PinoLogger } from './PinoLogger.js';
 export { PrometheusMetrics } from './PrometheusMetrics.js';
+export { serveEngine } from './serveEngine.js';

@@ -1,0 +1,25 @@
+// The engine child: models in llama.cpp, the scheduler, the channel to the shard that started it. Its configuration comes through the channel.
+import {
+  LlamaEmbeddingBackend,
+  LlamaStepBackend,
+  NodeClock,
+  NodeRandom,
+  NodeStepPacer,
+  PinoLogger,
+  PrometheusMetrics,
+  serveEngine,
+} from '../platform/node/index.js';
+import { assembleEngine } from '../shard/index.js';
+
+serveEngine((config) => {
+  const { chatModel, embeddingModel, sequences, contextTokens, threads } = config;
+  return assembleEngine(config, {
+    stepBackend: LlamaStepBackend.open({ model: chatModel, sequences, contextTokens, threads }),
+    embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads }),
+    pacer: new NodeStepPacer(),
+    clock: new NodeClock(),
+    random: new NodeRandom(),
+    logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+    metrics: new PrometheusMetrics(), // not scraped: the shard publishes the load reports
+  });
+});

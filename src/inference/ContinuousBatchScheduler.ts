@@ -1,0 +1,120 @@
+import { assert } from '../base/index.js';
+import type { LoadReport } from '../platform/index.js';
+import type { InferenceOptions } from './options.js';
+import { type BatchPlan, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
+import { RequestQueue, type Waiting } from './RequestQueue.js';
+
+/** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
+export interface ScheduledRequest extends Waiting {
+  readonly adapterDigest: string | null;
+  readonly promptTokens: number;
+  sequence: number;
+  admission: number;
+  prefilledTokens: number;
+}
+
+export interface SchedulerBounds {
+  readonly sequences: number;
+  readonly rowsMax: number;
+  readonly queueRequestsMax: number;
+}
+
+/** `sequence` of a request that holds none. */
+export const noSequence = -1;
+
+/**
+ * Iteration-level scheduling (R19, paper §III-C): owns the queue, who holds which sequence of the context, and the turn. Every step is
+ * planned anew from this state by the pure `planStep`; the caller runs the plan and reports back with `complete`. Never touches the model.
+ * Invariant: a request is queued, or holds exactly one sequence, or is unknown here.
+ */
+export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
+  readonly #bounds: SchedulerBounds;
+  readonly #options: InferenceOptions;
+  readonly #queue: RequestQueue<Request>;
+  readonly #holders: (Request | undefined)[];
+  readonly #queueMsSamples: number[] = [];
+  #turn: SchedulerTurn = { adapterDigest: null, steps: 0, decodeStepsSincePiece: 0 };
+  #admissions = 0;
+
+  constructor(bounds: SchedulerBounds, options: InferenceOptions) {
+    assert(bounds.rowsMax >= 128 && bounds.rowsMax % 64 === 0, 'a piece and its remainder fit into one call', { rowsMax: bounds.rowsMax });
+    this.#bounds = bounds;
+    this.#options = options;
+    this.#queue = new RequestQueue({ requestsMax: bounds.queueRequestsMax, ageingMs: options.queueAgeingMs });
+    this.#holders = new Array<Request | undefined>(bounds.sequences).fill(undefined);
+  }
+
+  /** Lets a request wait for a sequence. Errors: QUEUE_FULL. */
+  submit(request: Request): void {
+    this.#queue.push(request);
+  }
+
+  /** Gives free sequences to waiting requests, the lowest free id first: dense ids keep a decode step in one pass. */
+  admit(nowMs: number): readonly Request[] {
+    const admitted: Request[] = [];
+    for (let sequence = 0; sequence < this.#holders.length; sequence++) {
+      if (this.#holders[sequence] !== undefined) continue;
+      const request = this.#queue.shift(nowMs);
+      if (request === undefined) break;
+      request.sequence = sequence;
+      request.admission = this.#admissions++;
+      this.#holders[sequence] = request;
+      this.#sampleQueueMs(nowMs - request.submittedMs);
+      admitted.push(request);
+    }
+    return admitted;
+  }
+
+  plan(): BatchPlan {
+    return planStep({ sequences: this.#running(), turn: this.#turn, rowsMax: this.#bounds.rowsMax }, this.#options);
+  }
+
+  /** A plan has run: its rows are computed. */
+  complete(plan: BatchPlan): void {
+    this.#turn = turnAfter(this.#turn, plan);
+    if (plan.kind === 'prefill') this.holderOf(plan.sequence).prefilledTokens += plan.rows;
+  }
+
+  holderOf(sequence: number): Request {
+    const request = this.#holders[sequence];
+    assert(request !== undefined, 'a planned sequence has a request', { sequence });
+    return request;
+  }
+
+  /** Takes a request out, wherever it is. Returns the sequence it held, whose contents the caller must drop, or `noSequence`. */
+  remove(request: Request): number {
+    if (this.#queue.remove(request)) return noSequence;
+    const { sequence } = request;
+    if (sequence === noSequence || this.#holders[sequence] !== request) return noSequence;
+    this.#holders[sequence] = undefined;
+    request.sequence = noSequence;
+    return sequence;
+  }
+
+  /** Every request that waits or runs. */
+  requests(): readonly Request[] {
+    return [...this.#running(), ...this.#queue.values()];
+  }
+
+  load(): LoadReport {
+    const running = this.#running();
+    const samples = this.#queueMsSamples;
+    const adapters = new Set(running.flatMap(({ adapterDigest }) => adapterDigest ?? []));
+    return {
+      pendingLlmRequests: this.#queue.length + running.length,
+      avgLlmQueueMs: samples.length === 0 ? 0 : samples.reduce((sum, sample) => sum + sample, 0) / samples.length,
+      activeLoraAdapters: [...adapters].sort(),
+      sequencesTotal: this.#bounds.sequences,
+      sequencesBusy: running.length,
+    };
+  }
+
+  #running(): readonly (Request & SequenceState)[] {
+    return this.#holders.filter((holder) => holder !== undefined);
+  }
+
+  #sampleQueueMs(queueMs: number): void {
+    this.#queueMsSamples.push(queueMs);
+    if (this.#queueMsSamples.length > this.#options.queueSamples) this.#queueMsSamples.shift();
+  }
+}

@@ -1,0 +1,121 @@
+import { baseError } from '../base/index.js';
+
+/** One embedding request: texts as tokens, vectors filled in as packs come back. */
+export interface EmbeddingJob {
+  readonly texts: readonly Int32Array[];
+  readonly onDone: (vectors: readonly Float32Array[]) => void;
+  readonly onFailed: (error: unknown) => void;
+}
+
+interface Waiting {
+  readonly job: EmbeddingJob;
+  /** Indexes of the texts not yet in a pack, shortest last: packs fill better from texts of like length. */
+  readonly open: number[];
+  readonly vectors: Float32Array[];
+  missing: number;
+}
+
+/** Texts of one pass, possibly of several requests. */
+export interface EmbeddingPack {
+  readonly texts: readonly Int32Array[];
+  readonly tokens: number;
+  /** Gives the vectors, in the order of `texts`, to their requests. */
+  readonly complete: (vectors: readonly Float32Array[]) => void;
+  /** Fails every request of the pack. */
+  readonly fail: (error: unknown) => void;
+}
+
+interface PackItem {
+  readonly waiting: Waiting;
+  readonly index: number;
+  readonly text: Int32Array;
+}
+
+/**
+ * Embedding requests (R23) cut into packs of one pass. Requests take turns, so a large one does not hold up a small one; what is left of
+ * a pack is filled from the next requests. Bounded by `requestsMax`: QUEUE_FULL.
+ */
+export class EmbeddingQueue {
+  readonly #waiting: Waiting[] = [];
+  readonly #requestsMax: number;
+  readonly #packTokensMax: number;
+
+  constructor(options: { readonly requestsMax: number; readonly packTokensMax: number }) {
+    this.#requestsMax = options.requestsMax;
+    this.#packTokensMax = options.packTokensMax;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  push(job: EmbeddingJob): void {
+    const requests = this.#waiting.length;
+    if (requests >= this.#requestsMax)
+      throw baseError('QUEUE_FULL', `${requests} embedding requests wait for the engine already`, { data: { requests } });
+    const open = job.texts.map((_, index) => index);
+    open.sort((left, right) => (job.texts[right] as Int32Array).length - (job.texts[left] as Int32Array).length || right - left);
+    this.#waiting.push({ job, open, vectors: [], missing: job.texts.length });
+  }
+
+  remove(job: EmbeddingJob): void {
+    const place = this.#waiting.findIndex((waiting) => waiting.job === job);
+    if (place >= 0) this.#waiting.splice(place, 1);
+  }
+
+  jobs(): readonly EmbeddingJob[] {
+    return this.#waiting.map(({ job }) => job);
+  }
+
+  /** The next pass, or undefined when nothing waits. A text longer than a pack goes alone. */
+  nextPack(): EmbeddingPack | undefined {
+    const items: PackItem[] = [];
+    let tokens = 0;
+    for (const waiting of [...this.#waiting]) {
+      for (let item = this.#nextItem(waiting); item !== undefined; item = this.#nextItem(waiting)) {
+        if (items.length > 0 && tokens + item.text.length > this.#packTokensMax) break;
+        waiting.open.pop();
+        items.push(item);
+        tokens += item.text.length;
+      }
+      if (tokens >= this.#packTokensMax) break;
+    }
+    if (items.length === 0) return undefined;
+    this.#rotate();
+    return this.#packOf(items, tokens);
+  }
+
+  #nextItem(waiting: Waiting): PackItem | undefined {
+    const index = waiting.open.at(-1);
+    return index === undefined ? undefined : { waiting, index, text: waiting.job.texts[index] as Int32Array };
+  }
+
+  #rotate(): void {
+    const first = this.#waiting.shift();
+    if (first !== undefined) this.#waiting.push(first);
+  }
+
+  #packOf(items: readonly PackItem[], tokens: number): EmbeddingPack {
+    return {
+      texts: items.map(({ text }) => text),
+      tokens,
+      complete: (vectors) => {
+        for (const [place, { waiting, index }] of items.entries()) this.#accept(waiting, index, vectors[place] as Float32Array);
+      },
+      fail: (error) => {
+        for (const { job } of new Set(items.map(({ waiting }) => waiting))) {
+          this.remove(job);
+          job.onFailed(error);
+        }
+      },
+    };
+  }
+
+  #accept(waiting: Waiting, index: number, vector: Float32Array): void {
+    waiting.vectors[index] = vector;
+    waiting.missing--;
+    if (waiting.missing > 0) return;
+    this.remove(waiting.job);
+    waiting.job.onDone(waiting.vectors);
+  }
+}

@@ -1,0 +1,127 @@
+import { AsyncQueue } from '../base/index.js';
+import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platform/index.js';
+import { AnswerText } from './AnswerText.js';
+import { noSequence, type ScheduledRequest } from './ContinuousBatchScheduler.js';
+import { sampleToken } from './sampleToken.js';
+
+// Beside one event a token: admitted, finished, and one progress at a time.
+const eventsBeyondTokens = 4;
+
+export interface GenerationTaskOptions {
+  readonly request: GenerateRequest;
+  readonly prompt: Int32Array;
+  readonly seed: number;
+  readonly submittedMs: number;
+  readonly endTokens: ReadonlySet<number>;
+  /** The consumer stopped reading. */
+  readonly onReturn: () => void;
+}
+
+/**
+ * One generation from submission to its last event: the answer so far, the text that may be shown, the events. Knows neither model nor
+ * scheduler. Events are bounded by the tokens that were asked for.
+ */
+export class GenerationTask implements ScheduledRequest {
+  readonly requestId: string;
+  readonly adapterDigest: string | null;
+  readonly priority: GenerateRequest['priority'];
+  readonly prompt: Int32Array;
+  readonly submittedMs: number;
+  readonly events: AsyncQueue<GenerateEvent>;
+  sequence: number = noSequence;
+  admission = 0;
+  prefilledTokens = 0;
+  /** What the request held is given back; the engine sets it. */
+  retired = false;
+
+  readonly #sampling: SamplingOptions;
+  readonly #seed: number;
+  readonly #endTokens: ReadonlySet<number>;
+  readonly #answer: number[] = [];
+  readonly #text: AnswerText;
+  #tokensShown = 0;
+  #queueMs = 0;
+  #firstTokenMs = 0;
+  #lastEventMs: number;
+  #finished = false;
+
+  constructor({ request, prompt, seed, submittedMs, endTokens, onReturn }: GenerationTaskOptions) {
+    this.requestId = request.requestId;
+    this.adapterDigest = request.adapterDigest ?? null;
+    this.priority = request.priority;
+    this.prompt = prompt;
+    this.submittedMs = submittedMs;
+    this.events = new AsyncQueue({ itemsMax: request.sampling.tokensMax + eventsBeyondTokens, onReturn });
+    this.#sampling = request.sampling;
+    this.#seed = seed;
+    this.#endTokens = endTokens;
+    this.#text = new AnswerText(request.sampling.stop);
+    this.#lastEventMs = submittedMs;
+  }
+
+  get promptTokens(): number {
+    return this.prompt.length;
+  }
+
+  /** All events are out. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** The row that follows what is computed: the newest token of the answer. */
+  get nextRow(): { readonly token: number; readonly position: number } {
+    return { token: this.#answer.at(-1) as number, position: this.prompt.length + this.#answer.length - 1 };
+  }
+
+  admitted(nowMs: number): void {
+    this.#queueMs = nowMs - this.submittedMs;
+    this.#push({ kind: 'admitted', promptTokens: this.prompt.length }, nowMs);
+  }
+
+  /** Work was done for the request. Says so when nothing was said for `intervalMs`, and only to a consumer that keeps up. */
+  progressed(nowMs: number, intervalMs: number): void {
+    if (this.#finished || this.events.length > 0 || nowMs - this.#lastEventMs < intervalMs) return;
+    this.#push({ kind: 'progress' }, nowMs);
+  }
+
+  /** Picks the next token from the logits after the newest row and emits what it makes showable. */
+  sample(logits: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
+    const token = sampleToken({ logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer });
+    if (this.#firstTokenMs === 0) this.#firstTokenMs = nowMs - this.submittedMs;
+    if (this.#endTokens.has(token)) {
+      this.#finish('stop', this.#text.finish(), nowMs);
+      return;
+    }
+    this.#answer.push(token);
+    const { text, stopped } = this.#text.push(tokenBytes(token));
+    if (stopped) this.#finish('stop', text, nowMs);
+    else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
+    else this.#show(text, nowMs);
+  }
+
+  fail(error: unknown): void {
+    this.#finished = true;
+    this.events.fail(error);
+  }
+
+  #show(text: string, nowMs: number): void {
+    if (text === '') return;
+    const tokens = this.#answer.length - this.#tokensShown;
+    this.#tokensShown = this.#answer.length;
+    this.#push({ kind: 'text', text, tokens }, nowMs);
+  }
+
+  #finish(finishReason: 'stop' | 'length', lastText: string, nowMs: number): void {
+    this.#show(lastText, nowMs);
+    const usage = { promptTokens: this.prompt.length, completionTokens: this.#answer.length, cachedTokens: 0 };
+    const timing = { queueMs: this.#queueMs, firstTokenMs: this.#firstTokenMs, totalMs: nowMs - this.submittedMs };
+    this.#push({ kind: 'finished', finishReason, usage, timing }, nowMs);
+    this.#finished = true;
+    this.events.close();
+  }
+
+  #push(event: GenerateEvent, nowMs: number): void {
+    this.#lastEventMs = nowMs;
+    this.events.push(event);
+  }
+}

@@ -1,0 +1,349 @@
+import { assert, baseError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
+import {
+  type BackendRow,
+  type Clock,
+  type EmbeddingBackend,
+  type EmbedRequest,
+  type EmbedResult,
+  type EngineConfig,
+  type GenerateEvent,
+  type GenerateRequest,
+  type LoadedAdapter,
+  type LoadReport,
+  type Logger,
+  type ModelAbilities,
+  type ModelFacts,
+  type ModelService,
+  platformError,
+  type Random,
+  type StepBackend,
+  type StepPacer,
+} from '../platform/index.js';
+import { AdapterRegistry } from './AdapterRegistry.js';
+import { ChatTemplate } from './ChatTemplate.js';
+import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
+import { checkSampling } from './checkSampling.js';
+import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
+import { GenerationTask } from './GenerationTask.js';
+import type { InferenceMetrics } from './metrics.js';
+import type { InferenceOptions } from './options.js';
+import type { BatchPlan } from './planStep.js';
+
+export interface InferenceEngineParts {
+  readonly config: EngineConfig;
+  readonly options: InferenceOptions;
+  readonly stepBackend: StepBackend;
+  readonly embeddingBackend: EmbeddingBackend;
+  readonly pacer: StepPacer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: InferenceMetrics;
+}
+
+type Step = Parameters<StepPacer['after']>[0];
+
+const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
+
+/**
+ * The loop around the model (R19–R23): admit, plan, run, sample, emit, retire; then one pack of embeddings; then the pacer. All effects
+ * are here, all decisions in the scheduler and the sampler. A cycle is synchronous: an abort is seen between two cycles and frees its
+ * sequence at once. Errors: those of ModelService, and CHAT_REFUSED.
+ */
+export class InferenceEngine implements ModelService {
+  readonly abilities: ModelAbilities = { sameTextUnderLoad: true, adapters: true };
+  readonly #parts: InferenceEngineParts;
+  readonly #template: ChatTemplate;
+  readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
+  readonly #embeddings: EmbeddingQueue;
+  readonly #adapters = new AdapterRegistry();
+  #loop: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(parts: InferenceEngineParts) {
+    const { config, options, stepBackend, embeddingBackend } = parts;
+    this.#parts = parts;
+    this.#template = new ChatTemplate(stepBackend);
+    const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
+    this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
+    const { packTokensMax } = embeddingBackend.facts;
+    this.#embeddings = new EmbeddingQueue({ requestsMax: options.embedRequestsMax, packTokensMax });
+  }
+
+  models(): readonly ModelFacts[] {
+    const { config, stepBackend, embeddingBackend } = this.#parts;
+    const { dimensions, textTokensMax } = embeddingBackend.facts;
+    const { chatModel, embeddingModel } = config;
+    return [
+      { name: chatModel.name, digest: chatModel.digest, kind: 'chat', contextTokensMax: stepBackend.facts.contextTokens },
+      { name: embeddingModel.name, digest: embeddingModel.digest, kind: 'embedding', contextTokensMax: textTokensMax, dimensions },
+    ];
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+    this.#checkOpen(signal);
+    const task = this.#accept(request);
+    const onAbort = (): void => this.#end(task, toAbortError(signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield* task.events;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
+    this.#checkOpen(signal);
+    this.#checkModel(request.model, this.#parts.config.embeddingModel.name);
+    assert(request.texts.length <= this.#parts.options.embedTextsMax, 'the border bounds the texts of a request');
+    const texts = request.texts.map((text) => this.#tokenizeForEmbedding(text));
+    const promptTokens = texts.reduce((total, text) => total + text.length, 0);
+    if (texts.length === 0) return { vectors: [], promptTokens };
+    const vectors = await this.#embedTokens(texts, signal);
+    return { vectors: vectors.map((vector) => Array.from(vector)), promptTokens };
+  }
+
+  async countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
+    this.#checkOpen(signal);
+    const { config, stepBackend, embeddingBackend } = this.#parts;
+    if (model === config.embeddingModel.name) return embeddingBackend.tokenize(text).length;
+    this.#checkModel(model, config.chatModel.name);
+    return stepBackend.tokenize(text, { parseSpecial: false }).length;
+  }
+
+  async loadAdapter(
+    adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
+    signal: AbortSignal,
+  ): Promise<LoadedAdapter> {
+    this.#checkOpen(signal);
+    const { digest } = this.#parts.stepBackend.loadAdapter(adapter);
+    if (!this.#adapters.has(digest)) {
+      this.#adapters.add({ digest, modelDigest: this.#parts.config.chatModel.digest, scale: adapter.scale });
+    }
+    const loaded = this.#adapters.get(digest);
+    if (loaded?.scale === adapter.scale) return loaded;
+    const state = loaded === undefined ? 'being unloaded' : `loaded with scale ${loaded.scale}`;
+    throw platformError('ADAPTER_INVALID', `adapter ${digest} is ${state}`, { data: { adapterDigest: digest } });
+  }
+
+  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
+    this.#checkOpen(signal);
+    const gone = this.#adapters.remove(digest).then(() => this.#parts.stepBackend.unloadAdapter(digest));
+    await raceAbort(gone, signal);
+  }
+
+  adapters(): readonly LoadedAdapter[] {
+    return this.#adapters.list();
+  }
+
+  load(): LoadReport {
+    return this.#scheduler.load();
+  }
+
+  /** Ends everything in flight with `reason`, waits for the cycle that runs, frees the models. Idempotent. */
+  async close(reason: Error): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#failEverything(reason);
+    await this.#loop;
+    this.#parts.stepBackend.close();
+    this.#parts.embeddingBackend.close();
+  }
+
+  #checkOpen(signal: AbortSignal): void {
+    if (signal.aborted) throw toAbortError(signal);
+    if (this.#closed) throw platformError('ENGINE_LOST', 'the engine is closed');
+  }
+
+  #checkModel(asked: string, served: string): void {
+    if (asked === 'default' || asked === served) return;
+    throw platformError('MODEL_UNKNOWN', `no model "${asked}" is served for this; "${served}" is`, { data: { model: asked } });
+  }
+
+  /** Everything that can refuse a request happens here, before it waits. */
+  #accept(request: GenerateRequest): GenerationTask {
+    const { clock, random, config, stepBackend } = this.#parts;
+    this.#checkModel(request.model, config.chatModel.name);
+    checkSampling(request.sampling);
+    const prompt = this.#template.encode(request.messages);
+    this.#checkLength(prompt.length, request.sampling.tokensMax);
+    const task: GenerationTask = new GenerationTask({
+      request,
+      prompt,
+      seed: request.sampling.seed ?? random.uint32(),
+      submittedMs: clock.monotonicMs(),
+      endTokens: stepBackend.facts.endTokens,
+      onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
+    });
+    if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);
+    try {
+      this.#scheduler.submit(task);
+    } catch (error) {
+      if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
+      throw error;
+    }
+    this.#wake();
+    return task;
+  }
+
+  #checkLength(promptTokens: number, tokensMax: number): void {
+    const contextTokensMax = this.#parts.stepBackend.facts.contextTokens;
+    assert(promptTokens > 0, 'a rendered chat has tokens');
+    if (promptTokens + tokensMax <= contextTokensMax) return;
+    throw platformError(
+      'CONTEXT_LENGTH_EXCEEDED',
+      `the prompt has ${promptTokens} tokens and ${tokensMax} more are asked for, the context holds ${contextTokensMax}`,
+      { data: { promptTokens, tokensMax, contextTokensMax } },
+    );
+  }
+
+  #tokenizeForEmbedding(text: string): Int32Array {
+    const { embeddingBackend } = this.#parts;
+    const tokens = embeddingBackend.tokenize(text);
+    const contextTokensMax = embeddingBackend.facts.textTokensMax;
+    if (tokens.length <= contextTokensMax) return tokens;
+    throw platformError(
+      'CONTEXT_LENGTH_EXCEEDED',
+      `a text to embed has ${tokens.length} tokens, the embedding model takes ${contextTokensMax}`,
+      { data: { promptTokens: tokens.length, contextTokensMax } },
+    );
+  }
+
+  #embedTokens(texts: readonly Int32Array[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+    let job: EmbeddingJob | undefined;
+    const done = new Promise<readonly Float32Array[]>((resolve, reject) => {
+      job = { texts, onDone: resolve, onFailed: reject };
+      this.#embeddings.push(job);
+    });
+    this.#wake();
+    return raceAbort(done, signal).finally(() => {
+      if (job !== undefined) this.#embeddings.remove(job);
+    });
+  }
+
+  #wake(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Cycles while there is work. Never rejects: what a cycle throws fails the requests it was for. */
+  async #run(): Promise<void> {
+    try {
+      await this.#parts.pacer.after(nothing); // requests of one moment are admitted together
+      while (this.#scheduler.load().pendingLlmRequests > 0 || this.#embeddings.length > 0) {
+        await this.#parts.pacer.after(this.#cycle());
+      }
+    } catch (thrown) {
+      const error = toOstrakaError(thrown);
+      this.#parts.logger.error('inference.loop_failed', { code: error.code, message: error.message });
+      this.#failEverything(error);
+    } finally {
+      this.#loop = undefined;
+      this.#parts.metrics.publish(this.load());
+    }
+  }
+
+  #cycle(): Step {
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const task of this.#scheduler.admit(nowMs)) task.admitted(nowMs);
+    const plan = this.#scheduler.plan();
+    const rows = this.#runPlan(plan);
+    const embedRows = this.#runPack();
+    this.#parts.metrics.publish(this.load());
+    return {
+      prefillRows: plan.kind === 'prefill' ? rows.length : 0,
+      decodeRows: plan.kind === 'decode' ? rows.length : 0,
+      embedRows,
+    };
+  }
+
+  #runPlan(plan: BatchPlan): readonly BackendRow[] {
+    if (plan.kind === 'idle') return [];
+    const { stepBackend } = this.#parts;
+    const rows = this.#rowsOf(plan);
+    try {
+      stepBackend.useAdapter(plan.adapterDigest);
+      stepBackend.decode(rows);
+    } catch (thrown) {
+      this.#failSequences(rows, thrown);
+      return rows;
+    }
+    this.#scheduler.complete(plan);
+    this.#sampleRows(rows);
+    return rows;
+  }
+
+  #rowsOf(plan: Exclude<BatchPlan, { kind: 'idle' }>): readonly BackendRow[] {
+    if (plan.kind === 'decode') {
+      return plan.sequences.map((sequence) => ({ ...this.#scheduler.holderOf(sequence).nextRow, sequence, wantLogits: true }));
+    }
+    const { prompt } = this.#scheduler.holderOf(plan.sequence);
+    return Array.from(prompt.subarray(plan.from, plan.from + plan.rows), (token, place) => ({
+      token,
+      position: plan.from + place,
+      sequence: plan.sequence,
+      wantLogits: plan.last && place === plan.rows - 1,
+    }));
+  }
+
+  #sampleRows(rows: readonly BackendRow[]): void {
+    const { stepBackend, clock, options } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    for (const [rowIndex, { sequence, wantLogits }] of rows.entries()) {
+      const isLastRow = rowIndex === rows.length - 1;
+      if (!wantLogits && !isLastRow) continue;
+      const task = this.#scheduler.holderOf(sequence);
+      try {
+        if (wantLogits) task.sample(stepBackend.logits(rowIndex), (token) => stepBackend.tokenBytes(token), nowMs);
+        task.progressed(nowMs, options.progressIntervalMs);
+        if (task.finished) this.#retire(task);
+      } catch (thrown) {
+        this.#end(task, thrown);
+      }
+    }
+  }
+
+  #runPack(): number {
+    const pack = this.#embeddings.nextPack();
+    if (pack === undefined) return 0;
+    try {
+      pack.complete(this.#parts.embeddingBackend.embed(pack.texts));
+    } catch (thrown) {
+      this.#logStepFailure(thrown);
+      pack.fail(toOstrakaError(thrown));
+    }
+    return pack.tokens;
+  }
+
+  #failSequences(rows: readonly BackendRow[], thrown: unknown): void {
+    this.#logStepFailure(thrown);
+    for (const sequence of new Set(rows.map((row) => row.sequence))) this.#end(this.#scheduler.holderOf(sequence), thrown);
+  }
+
+  #logStepFailure(thrown: unknown): void {
+    const { code, message } = toOstrakaError(thrown);
+    this.#parts.logger.error('inference.step_failed', { code, message });
+  }
+
+  /** Ends a request early. Does nothing to one that has ended. */
+  #end(task: GenerationTask, error: unknown): void {
+    if (!task.finished) task.fail(toOstrakaError(error));
+    this.#retire(task);
+  }
+
+  /** Gives back what a request holds: its place in the queue or its sequence, and its adapter. */
+  #retire(task: GenerationTask): void {
+    if (task.retired) return;
+    task.retired = true;
+    const sequence = this.#scheduler.remove(task);
+    if (sequence !== noSequence) this.#parts.stepBackend.truncateSequence(sequence, 0);
+    if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
+  }
+
+  #failEverything(error: Error): void {
+    for (const task of this.#scheduler.requests()) this.#end(task, error);
+    for (const job of this.#embeddings.jobs()) {
+      this.#embeddings.remove(job);
+      job.onFailed(toOstrakaError(error));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { InferenceOptions } from './options.js';
+
+/** What the planner knows of a running request. */
+export interface SequenceState {
+  readonly sequence: number;
+  /** null = base model. */
+  readonly adapterDigest: string | null;
+  readonly promptTokens: number;
+  /** Prompt tokens that are computed; the sequence decodes once all are. */
+  readonly prefilledTokens: number;
+  /** Place in the order of admissions. */
+  readonly admission: number;
+}
+
+/** Whose turn it is, and for how long. */
+export interface SchedulerTurn {
+  readonly adapterDigest: string | null;
+  /** Steps this adapter group has run in a row. */
+  readonly steps: number;
+  readonly decodeStepsSincePiece: number;
+}
+
+export interface SchedulerState {
+  /** Running requests by ascending sequence id. */
+  readonly sequences: readonly SequenceState[];
+  readonly turn: SchedulerTurn;
+  /** Rows of the largest call; a multiple of 64, at least 128. */
+  readonly rowsMax: number;
+}
+
+/** One call of the model. Prefill rows of one sequence, or one row of each decoding sequence of one adapter group: never both (rule R). */
+export type BatchPlan =
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'prefill';
+      readonly adapterDigest: string | null;
+      readonly sequence: number;
+      /** First position of the piece. */
+      readonly from: number;
+      readonly rows: number;
+      /** The piece ends the prompt: its last row gives the first token. */
+      readonly last: boolean;
+    }
+  | { readonly kind: 'decode'; readonly adapterDigest: string | null; readonly sequences: readonly number[] };
+
+type PlanOptions = Pick<
+  InferenceOptions,
+  'pieceRowsUnderLoad' | 'decodeStepsBetweenPiecesMin' | 'decodeStepsBetweenPiecesMax' | 'adapterTurnStepsMax'
+>;
+
+/** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
+export const pieceRowsMin = 64;
+
+const isPrefilling = ({ prefilledTokens, promptTokens }: SequenceState): boolean => prefilledTokens < promptTokens;
+
+/**
+ * Decides the next call of the model; a pure function. Adapter groups take turns of several steps; within a turn the oldest unfinished
+ * prompt gets a piece, then everyone decodes for some steps. Prompts are cut by rule R: pieces of at least 64 rows, a prompt below 64
+ * tokens whole, so that the bits do not depend on the cut.
+ */
+export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan {
+  if (state.sequences.length === 0) return { kind: 'idle' };
+  const adapterDigest = groupInTurn(state, options);
+  const members = state.sequences.filter((sequence) => sequence.adapterDigest === adapterDigest);
+  const decoding = members.filter((sequence) => !isPrefilling(sequence));
+  const waiting = members.filter(isPrefilling);
+  if (waiting.length > 0 && pieceIsDue(state.turn, { decoding: decoding.length, waiting: waiting.length }, options)) {
+    return planPiece(waiting, state, options);
+  }
+  return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence) };
+}
+
+/** The turn after a step has run. */
+export function turnAfter(turn: SchedulerTurn, plan: BatchPlan): SchedulerTurn {
+  if (plan.kind === 'idle') return turn;
+  const steps = plan.adapterDigest === turn.adapterDigest ? turn.steps + 1 : 1;
+  const decodeStepsSincePiece = plan.kind === 'prefill' ? 0 : turn.decodeStepsSincePiece + 1;
+  return { adapterDigest: plan.adapterDigest, steps, decodeStepsSincePiece };
+}
+
+/** The present group goes on until its turn is over and another has work; then the next in the order of digests. */
+function groupInTurn({ sequences, turn }: SchedulerState, options: PlanOptions): string | null {
+  const keyOf = (digest: string | null): string => digest ?? '';
+  const present = keyOf(turn.adapterDigest);
+  const groups = [...new Set(sequences.map(({ adapterDigest }) => keyOf(adapterDigest)))].sort();
+  const goesOn = groups.includes(present) && (groups.length === 1 || turn.steps < options.adapterTurnStepsMax);
+  const next = goesOn ? present : (groups.find((group) => group > present) ?? groups[0]);
+  return next === undefined || next === '' ? null : next;
+}
+
+function pieceIsDue(turn: SchedulerTurn, count: { readonly decoding: number; readonly waiting: number }, options: PlanOptions): boolean {
+  if (count.decoding === 0) return true;
+  const between = count.waiting > count.decoding ? options.decodeStepsBetweenPiecesMin : options.decodeStepsBetweenPiecesMax;
+  return turn.decodeStepsSincePiece >= between;
+}
+
+function planPiece(waiting: readonly SequenceState[], state: SchedulerState, options: PlanOptions): BatchPlan {
+  const oldest = waiting.reduce((first, other) => (other.admission < first.admission ? other : first));
+  const { sequence, adapterDigest, promptTokens, prefilledTokens: from } = oldest;
+  const someoneDecodes = state.sequences.some((other) => !isPrefilling(other));
+  const target = someoneDecodes ? Math.min(options.pieceRowsUnderLoad, state.rowsMax) : state.rowsMax;
+  const rows = pieceRows(promptTokens - from, target, state.rowsMax);
+  return { kind: 'prefill', adapterDigest, sequence, from, rows, last: from + rows === promptTokens };
+}
+
+/** Rows of the next piece: about `target`, never leaving 1…63 rows behind: such a remainder is folded in, or the piece is shortened. */
+function pieceRows(remaining: number, target: number, rowsMax: number): number {
+  if (remaining <= target) return remaining;
+  if (remaining - target >= pieceRowsMin) return target;
+  return remaining <= rowsMax ? remaining : remaining - pieceRowsMin;
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { OstrakaError, toAbortError } from '../../base/index.js';
+import { type EngineConfig, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
+import { ChildModelService } from './ChildModelService.js';
+import type { EngineCommand, EngineMessage } from './engineMessages.js';
+
+export interface ChildEngineLauncherOptions {
+  /** The compiled entry of the child; only `cli` knows where it is. */
+  readonly engineMainPath: string;
+  /** How long a stopped child may take before it is killed, milliseconds. */
+  readonly stopMsMax: number;
+  readonly logger: Logger;
+}
+
+// What the child last wrote to stderr says why a native assertion ended it; more than this is of no use.
+const stderrCharactersMax = 4096;
+
+/**
+ * Starts the engine as a child process (R18): an abort of the native library costs the requests in flight, never the shard. The child
+ * ends when the channel closes, also when the shard is killed.
+ */
+export class ChildEngineLauncher implements EngineLauncher {
+  readonly #options: ChildEngineLauncherOptions;
+
+  constructor(options: ChildEngineLauncherOptions) {
+    this.#options = options;
+  }
+
+  async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
+    if (signal.aborted) throw toAbortError(signal);
+    const child = new EngineChild(this.#options);
+    const onAbort = (): void => child.kill();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const modelService = await child.start(config);
+      return { modelService, pid: child.pid, exited: child.exited, stop: () => child.stop() };
+    } catch (error) {
+      child.kill();
+      throw signal.aborted ? toAbortError(signal) : error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+class EngineChild {
+  readonly exited: Promise<{ readonly reason: string }>;
+  readonly #process: ChildProcess;
+  readonly #options: ChildEngineLauncherOptions;
+  #service: ChildModelService | undefined;
+  #stderr = '';
+
+  constructor(options: ChildEngineLauncherOptions) {
+    this.#options = options;
+    this.#process = fork(options.engineMainPath, [], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: [],
+    });
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-stderrCharactersMax);
+    });
+    this.exited = new Promise((resolve) => {
+      const onGone = (how: string): void => {
+        const reason = this.#reasonOf(how);
+        this.#service?.lose(reason);
+        resolve({ reason });
+      };
+      this.#process.once('exit', (code, killedBy) => onGone(killedBy === null ? `exit code ${code}` : `signal ${killedBy}`));
+      this.#process.on('error', (error) => onGone(error.message));
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Resolves when the engine is warm. */
+  start(config: EngineConfig): Promise<ChildModelService> {
+    return new Promise((resolve, reject) => {
+      this.#process.on('message', (message: EngineMessage) => {
+        if (message.kind === 'failed') reject(new OstrakaError(message.error));
+        else if (message.kind !== 'ready') this.#service?.receive(message);
+        else {
+          this.#service = new ChildModelService({ send: (command) => this.#send(command), facts: message.facts, load: message.load });
+          resolve(this.#service);
+        }
+      });
+      void this.exited.then(({ reason }) => reject(platformError('ENGINE_LOST', `the engine ended while it loaded: ${reason}`)));
+      this.#send({ kind: 'start', config });
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.connected) this.#process.disconnect();
+    const timer = setTimeout(() => this.kill(), this.#options.stopMsMax);
+    await this.exited;
+    clearTimeout(timer);
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL');
+  }
+
+  #send(command: EngineCommand): void {
+    if (!this.#process.connected) return; // its exit fails the call
+    this.#process.send(command, (error) => {
+      if (error !== null) this.#options.logger.debug('engine.send_failed', { message: error.message });
+    });
+  }
+
+  #reasonOf(how: string): string {
+    const text = this.#stderr.trim();
+    return text === '' ? how : `${how}: ${text}`;
+  }
+}

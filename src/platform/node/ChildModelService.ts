@@ -1,0 +1,162 @@
+import { AsyncQueue, assert, OstrakaError, type OstrakaErrorJson, raceAbort, toAbortError } from '../../base/index.js';
+import {
+  type EmbedRequest,
+  type EmbedResult,
+  type GenerateEvent,
+  type GenerateRequest,
+  type LoadedAdapter,
+  type LoadReport,
+  type ModelAbilities,
+  type ModelFacts,
+  type ModelService,
+  platformError,
+} from '../index.js';
+import type { EngineCall, EngineCommand, EngineFacts, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
+
+interface PendingCall {
+  readonly onEvent: (event: GenerateEvent) => void;
+  readonly onEnd: (value: EngineValue) => void;
+  readonly onError: (error: OstrakaError) => void;
+}
+
+// One event a token, and admitted, finished and progress; the engine bounds them by the tokens that were asked for.
+const eventsBeyondTokens = 64;
+
+const noEvents = (): void => assert(false, 'only a generation has events');
+
+/**
+ * The shard's end of the channel to one engine child. Answers of the engine arrive through `receive`; `lose` fails every call in flight,
+ * and later ones, with ENGINE_LOST. An aborted call ends at once here, and the engine is told.
+ */
+export class ChildModelService implements ModelService {
+  readonly #send: (command: EngineCommand) => void;
+  readonly #facts: EngineFacts;
+  readonly #calls = new Map<number, PendingCall>();
+  readonly #adapters = new Map<string, LoadedAdapter>();
+  #load: LoadReport;
+  #nextCall = 0;
+  #lostReason: string | undefined;
+
+  constructor(options: { readonly send: (command: EngineCommand) => void; readonly facts: EngineFacts; readonly load: LoadReport }) {
+    this.#send = options.send;
+    this.#facts = options.facts;
+    this.#load = options.load;
+  }
+
+  get abilities(): ModelAbilities {
+    return this.#facts.abilities;
+  }
+
+  models(): readonly ModelFacts[] {
+    return this.#facts.models;
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+    if (signal.aborted) throw toAbortError(signal);
+    const events = new AsyncQueue<GenerateEvent>({ itemsMax: request.sampling.tokensMax + eventsBeyondTokens });
+    const call = this.#begin(
+      { kind: 'generate', request },
+      { onEvent: (event) => events.push(event), onEnd: () => events.close(), onError: (error) => events.fail(error) },
+    );
+    const onAbort = (): void => {
+      this.#abandon(call);
+      events.fail(toAbortError(signal));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield* events;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#abandon(call);
+    }
+  }
+
+  async embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
+    return (await this.#ask({ kind: 'embed', request }, signal)) as EmbedResult;
+  }
+
+  async countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
+    return (await this.#ask({ kind: 'countTokens', model, text }, signal)) as number;
+  }
+
+  async loadAdapter(
+    adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
+    signal: AbortSignal,
+  ): Promise<LoadedAdapter> {
+    const loaded = (await this.#ask({ kind: 'loadAdapter', adapter }, signal)) as LoadedAdapter;
+    this.#adapters.set(loaded.digest, loaded);
+    return loaded;
+  }
+
+  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
+    this.#adapters.delete(digest); // from here on no new request gets it
+    await this.#ask({ kind: 'unloadAdapter', digest }, signal);
+  }
+
+  adapters(): readonly LoadedAdapter[] {
+    return [...this.#adapters.values()];
+  }
+
+  load(): LoadReport {
+    return this.#load;
+  }
+
+  receive(message: Extract<EngineMessage, { kind: 'batch' | 'load' }>): void {
+    if (message.kind === 'load') this.#load = message.load;
+    else for (const item of message.items) this.#deliver(item);
+  }
+
+  lose(reason: string): void {
+    this.#lostReason = reason;
+    const { sequencesTotal } = this.#load;
+    this.#load = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
+    for (const [call, pending] of this.#calls) {
+      this.#calls.delete(call);
+      pending.onError(lostError(reason));
+    }
+  }
+
+  async #ask(body: EngineCall, signal: AbortSignal): Promise<EngineValue> {
+    if (signal.aborted) throw toAbortError(signal);
+    let call = -1;
+    const answer = new Promise<EngineValue>((resolve, reject) => {
+      call = this.#begin(body, { onEvent: noEvents, onEnd: resolve, onError: reject });
+    });
+    try {
+      return await raceAbort(answer, signal);
+    } finally {
+      this.#abandon(call);
+    }
+  }
+
+  #begin(body: EngineCall, pending: PendingCall): number {
+    if (this.#lostReason !== undefined) throw lostError(this.#lostReason);
+    const call = this.#nextCall++;
+    this.#calls.set(call, pending);
+    this.#send({ kind: 'call', call, body });
+    return call;
+  }
+
+  /** Tells the engine that nobody waits for the call; nothing when it has ended. */
+  #abandon(call: number): void {
+    if (!this.#calls.delete(call) || this.#lostReason !== undefined) return;
+    this.#send({ kind: 'abort', call });
+  }
+
+  #deliver(item: EngineItem): void {
+    const pending = this.#calls.get(item.call);
+    if (pending === undefined) return; // abandoned: its last items were on the way
+    if (item.kind === 'event') {
+      pending.onEvent(item.event);
+      return;
+    }
+    this.#calls.delete(item.call);
+    if (item.kind === 'error') pending.onError(revived(item.error));
+    else pending.onEnd(item.kind === 'value' ? item.value : null);
+  }
+}
+
+const revived = (error: OstrakaErrorJson): OstrakaError => new OstrakaError(error);
+
+const lostError = (reason: string): OstrakaError =>
+  platformError('ENGINE_LOST', `the engine process is gone: ${reason}`, { data: { reason } });

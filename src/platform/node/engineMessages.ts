@@ -1,0 +1,50 @@
+import type { OstrakaErrorJson } from '../../base/index.js';
+import type {
+  EmbedRequest,
+  EmbedResult,
+  EngineConfig,
+  GenerateEvent,
+  GenerateRequest,
+  LoadedAdapter,
+  LoadReport,
+  ModelAbilities,
+  ModelFacts,
+} from '../index.js';
+
+// The messages between a shard and its engine child. Both ends are of one build and one machine, so they carry no version; they cross
+// the pipe as structured clones. `call` numbers a call of this channel.
+
+/** What is asked of the engine. */
+export type EngineCall =
+  | { readonly kind: 'generate'; readonly request: GenerateRequest }
+  | { readonly kind: 'embed'; readonly request: EmbedRequest }
+  | { readonly kind: 'countTokens'; readonly model: string; readonly text: string }
+  | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
+  | { readonly kind: 'unloadAdapter'; readonly digest: string };
+
+/** Shard to engine. `start` comes first and once. */
+export type EngineCommand =
+  | { readonly kind: 'start'; readonly config: EngineConfig }
+  | { readonly kind: 'call'; readonly call: number; readonly body: EngineCall }
+  | { readonly kind: 'abort'; readonly call: number };
+
+export type EngineValue = EmbedResult | LoadedAdapter | number | null;
+
+/** A part of the answer to a call: events of a generation, one value of any other call, or how it ended. */
+export type EngineItem =
+  | { readonly kind: 'event'; readonly call: number; readonly event: GenerateEvent }
+  | { readonly kind: 'value'; readonly call: number; readonly value: EngineValue }
+  | { readonly kind: 'end'; readonly call: number }
+  | { readonly kind: 'error'; readonly call: number; readonly error: OstrakaErrorJson };
+
+export interface EngineFacts {
+  readonly models: readonly ModelFacts[];
+  readonly abilities: ModelAbilities;
+}
+
+/** Engine to shard. `ready` or `failed` comes first; then at most one `batch` a step. */
+export type EngineMessage =
+  | { readonly kind: 'ready'; readonly facts: EngineFacts; readonly load: LoadReport }
+  | { readonly kind: 'failed'; readonly error: OstrakaErrorJson }
+  | { readonly kind: 'batch'; readonly items: readonly EngineItem[] }
+  | { readonly kind: 'load'; readonly load: LoadReport };

@@ -1,0 +1,30 @@
+import { platformError } from '../../index.js';
+import { checkModelFile } from './checkModelFile.js';
+import { type LlamaApi, openLlamaApi, type Pointer } from './LlamaApi.js';
+
+/** A model file as EngineConfig names it. */
+export interface ModelFile {
+  readonly path: string;
+  /** Expected SHA-256; a file with another one is refused. */
+  readonly digest: string;
+}
+
+/** Loaded weights and their vocabulary. Owned by one backend, which frees them after its contexts. */
+export interface LlamaModel {
+  readonly api: LlamaApi;
+  readonly model: Pointer;
+  readonly vocabulary: Pointer;
+  readonly vocabularySize: number;
+}
+
+/** Checks and loads weights onto the CPU. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
+export function loadLlamaModel(file: ModelFile): LlamaModel {
+  const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
+  const { digest } = checkModelFile(file.path, refuse);
+  if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
+  const api = openLlamaApi();
+  const model = api.loadModel(file.path, { ...api.modelDefaults(), n_gpu_layers: 0 });
+  if (model === null) throw refuse('llama.cpp cannot load it');
+  const vocabulary = api.vocabulary(model);
+  return { api, model, vocabulary, vocabularySize: api.vocabularySize(vocabulary) };
+}

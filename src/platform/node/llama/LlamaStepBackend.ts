@@ -1,0 +1,198 @@
+import { assert, utf8 } from '../../../base/index.js';
+import { type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../index.js';
+import { checkModelFile } from './checkModelFile.js';
+import { type Pointer, viewNative } from './LlamaApi.js';
+import { type LlamaModel, loadLlamaModel, type ModelFile } from './LlamaModel.js';
+import { LlamaTokenizer } from './LlamaTokenizer.js';
+import { NativeBatch } from './NativeBatch.js';
+
+export interface LlamaStepOptions {
+  readonly model: ModelFile;
+  readonly sequences: number;
+  /** Tokens a sequence; a multiple of 256, as the library rounds to it. */
+  readonly contextTokens: number;
+  readonly threads: number;
+}
+
+interface NativeAdapter {
+  readonly pointer: Pointer;
+  readonly scale: number;
+}
+
+// A piece of 256 rows is prefilled as fast as one of 512 and lets a cancelled request go sooner (rule R allows any multiple of 64).
+const rowsMax = 256;
+
+/**
+ * A chat model in llama.cpp on the CPU, set up so that a sequence's logits do not depend on what else is in the batch (R22, rule R):
+ * a cache of its own for each sequence, flash attention, one thread for single rows. Checks every id before the native call.
+ */
+export class LlamaStepBackend implements StepBackend {
+  readonly facts: BackendFacts;
+  readonly #model: LlamaModel;
+  readonly #tokenizer: LlamaTokenizer;
+  readonly #context: Pointer;
+  readonly #memory: Pointer;
+  readonly #batch: NativeBatch;
+  readonly #adapters = new Map<string, NativeAdapter>();
+  /** Positions held per sequence: the next row of a sequence must continue there. */
+  readonly #lengths: Int32Array;
+  #activeAdapter: string | null = null;
+  #rowsOfLastDecode: readonly BackendRow[] = [];
+
+  private constructor(model: LlamaModel, context: Pointer, memory: Pointer, options: LlamaStepOptions) {
+    this.#model = model;
+    this.#context = context;
+    this.#memory = memory;
+    this.#tokenizer = new LlamaTokenizer(model);
+    this.#batch = new NativeBatch(model.api, rowsMax);
+    this.#lengths = new Int32Array(options.sequences);
+    this.facts = factsOf(model, this.#tokenizer, { ...options, contextTokens: model.api.contextTokensOfSequence(context) });
+  }
+
+  /** Loads the model and reserves its memory. Blocks for the load. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
+  static open(options: LlamaStepOptions): LlamaStepBackend {
+    assert(options.sequences >= 1 && options.sequences <= rowsMax, 'a decode step of all sequences is one call', {
+      sequences: options.sequences,
+    });
+    const model = loadLlamaModel(options.model);
+    const context = openContext(model, options);
+    const memory = context === null ? null : model.api.memory(context);
+    if (context !== null && memory !== null) return new LlamaStepBackend(model, context, memory, options);
+    model.api.freeModel(model.model);
+    throw platformError('MODEL_INVALID', `model ${options.model.path}: no context of ${options.contextTokens} tokens can be made for it`);
+  }
+
+  tokenize(text: string, options: { readonly parseSpecial: boolean }): Int32Array {
+    return this.#tokenizer.tokenize(text, { parseSpecial: options.parseSpecial, addSpecial: false });
+  }
+
+  tokenBytes(token: number): Uint8Array {
+    return this.#tokenizer.tokenBytes(token);
+  }
+
+  decode(rows: readonly BackendRow[]): void {
+    this.#checkRows(rows);
+    this.#batch.clear();
+    for (const row of rows) this.#batch.add(row);
+    this.#rowsOfLastDecode = [];
+    const result = this.#batch.decode(this.#context);
+    if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `llama_decode returned ${result}`, { data: { result, rows: rows.length } });
+    this.#rowsOfLastDecode = rows;
+    for (const { sequence, position } of rows) this.#lengths[sequence] = position + 1;
+  }
+
+  logits(rowIndex: number): Float32Array {
+    assert(this.#rowsOfLastDecode[rowIndex]?.wantLogits === true, 'logits are read of a row that wanted them', { rowIndex });
+    const address = this.#model.api.logitsOfRow(this.#context, rowIndex);
+    assert(address !== null, 'a decoded row has logits', { rowIndex });
+    return new Float32Array(viewNative(address, this.facts.vocabularySize * 4));
+  }
+
+  truncateSequence(sequence: number, fromPosition: number): void {
+    this.#checkSequence(sequence);
+    assert(Number.isInteger(fromPosition) && fromPosition >= 0, 'a position is a count', { fromPosition });
+    const removed = this.#model.api.removeFromSequence(this.#memory, sequence, fromPosition, -1);
+    if (!removed) throw platformError('ENGINE_STEP_FAILED', `sequence ${sequence} cannot be cut at ${fromPosition}`);
+    this.#lengths[sequence] = Math.min(this.#lengths[sequence] as number, fromPosition);
+  }
+
+  useAdapter(adapterDigest: string | null): void {
+    if (adapterDigest === this.#activeAdapter) return; // a change costs a new graph reservation, tens of milliseconds
+    const { api } = this.#model;
+    const adapter = adapterDigest === null ? undefined : this.#adapters.get(adapterDigest);
+    assert(adapterDigest === null || adapter !== undefined, 'an adapter in use is loaded');
+    const result = adapter
+      ? api.setAdapters(this.#context, BigUint64Array.of(adapter.pointer), 1, Float32Array.of(adapter.scale))
+      : api.setAdapters(this.#context, null, 0, null);
+    if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `switching the adapter returned ${result}`);
+    this.#activeAdapter = adapterDigest;
+  }
+
+  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string } {
+    const refuse = (reason: string, cause?: unknown) => platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}`, { cause });
+    const { digest } = checkModelFile(adapter.path, refuse);
+    if (adapter.digest !== undefined && adapter.digest !== digest) throw refuse(`its SHA-256 is ${digest}, expected ${adapter.digest}`);
+    if (this.#adapters.has(digest)) return { digest };
+    const pointer = this.#model.api.adapterInit(this.#model.model, adapter.path);
+    if (pointer === null) throw refuse('it is not a LoRA adapter of this model');
+    this.#adapters.set(digest, { pointer, scale: adapter.scale });
+    return { digest };
+  }
+
+  unloadAdapter(digest: string): void {
+    const adapter = this.#adapters.get(digest);
+    if (adapter === undefined) return;
+    if (this.#activeAdapter === digest) this.useAdapter(null);
+    this.#adapters.delete(digest);
+    this.#model.api.adapterFree(adapter.pointer);
+  }
+
+  close(): void {
+    const { api, model } = this.#model;
+    this.#batch.free();
+    api.freeContext(this.#context);
+    for (const { pointer } of this.#adapters.values()) api.adapterFree(pointer);
+    this.#adapters.clear();
+    api.freeModel(model);
+  }
+
+  #checkSequence(sequence: number): void {
+    const known = Number.isInteger(sequence) && sequence >= 0 && sequence < this.facts.sequencesMax;
+    assert(known, 'a sequence id is in range', { sequence, sequencesMax: this.facts.sequencesMax });
+  }
+
+  #checkRows(rows: readonly BackendRow[]): void {
+    assert(rows.length > 0 && rows.length <= rowsMax, 'a call has between one and rowsMax rows', { rows: rows.length, rowsMax });
+    let sequence = -1;
+    let next = 0;
+    let wanted = 0;
+    for (const row of rows) {
+      this.#tokenizer.checkToken(row.token);
+      assert(row.sequence >= sequence, 'rows are in ascending sequence order', { sequence: row.sequence });
+      if (row.sequence !== sequence) {
+        this.#checkSequence(row.sequence);
+        sequence = row.sequence;
+        next = this.#lengths[sequence] as number;
+      }
+      assert(row.position === next && next < this.facts.contextTokens, 'a row continues its sequence', { position: row.position, next });
+      next++;
+      if (row.wantLogits) wanted++;
+    }
+    assert(wanted <= this.facts.sequencesMax, 'logits are wanted of at most one row a sequence', { wanted });
+  }
+}
+
+function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | null {
+  const { api } = model;
+  return api.newContext(model.model, {
+    ...api.contextDefaults(),
+    n_ctx: options.sequences * options.contextTokens,
+    n_batch: rowsMax,
+    n_ubatch: rowsMax,
+    n_seq_max: options.sequences,
+    n_outputs_max: options.sequences, // bounds the logits buffer: 196 kB a row for a vocabulary of 49152
+    n_threads: 1,
+    n_threads_batch: options.threads,
+    kv_unified: false,
+    offload_kqv: false,
+    op_offload: false,
+  });
+}
+
+function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaStepOptions): BackendFacts {
+  const { api, vocabulary, vocabularySize } = model;
+  const textOf = (token: number) => (token < 0 ? '' : utf8.decode(tokenizer.pieceOf(token, true)));
+  const endTokens = new Set<number>();
+  for (let token = 0; token < vocabularySize; token++) if (api.isEndOfGeneration(vocabulary, token)) endTokens.add(token);
+  return {
+    vocabularySize,
+    sequencesMax: options.sequences,
+    contextTokens: options.contextTokens,
+    rowsMax,
+    beginToken: api.beginToken(vocabulary),
+    endTokens,
+    chatTemplate: api.chatTemplate(model.model, null) ?? '',
+    beginText: textOf(api.beginToken(vocabulary)),
+    endText: textOf(api.endToken(vocabulary)),
+  };
+}

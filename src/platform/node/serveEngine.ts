@@ -1,0 +1,129 @@
+import { assert, assertNever, toOstrakaError } from '../../base/index.js';
+import type { EngineConfig, LoadReport, ModelService } from '../index.js';
+import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
+
+const loadIntervalMs = 100;
+
+/**
+ * The child's end of the channel: opens an engine by the first message, warms it up, then answers calls. What one step emits crosses the
+ * pipe as one message; load reports at most ten a second. The process ends when the channel closes, so no engine outlives its shard, and
+ * ignores SIGINT, which a terminal sends to the whole group: the shard decides when its engine goes.
+ */
+export function serveEngine(open: (config: EngineConfig) => ModelService | Promise<ModelService>): void {
+  assert(process.send !== undefined, 'the engine runs as a child with an IPC channel');
+  process.on('SIGINT', () => undefined);
+  process.on('disconnect', () => process.exit(0));
+  let server: EngineServer | undefined;
+  process.on('message', (message: EngineCommand) => {
+    if (message.kind !== 'start') server?.receive(message);
+    else
+      start(open, message.config).then(
+        (opened) => {
+          server = opened;
+        },
+        (thrown: unknown) => endWith(thrown),
+      );
+  });
+}
+
+const send = (message: EngineMessage): void => {
+  if (process.connected) process.send?.(message);
+};
+
+async function start(open: (config: EngineConfig) => ModelService | Promise<ModelService>, config: EngineConfig): Promise<EngineServer> {
+  const service = await open(config);
+  await warmUp(service);
+  const server = new EngineServer(service);
+  send({ kind: 'ready', facts: { models: service.models(), abilities: service.abilities }, load: service.load() });
+  return server;
+}
+
+function endWith(thrown: unknown): void {
+  const error = toOstrakaError(thrown).toJson();
+  process.send?.({ kind: 'failed', error } satisfies EngineMessage, () => process.exit(1));
+}
+
+/** One token and one vector: the first request then meets touched weights and reserved graphs. */
+async function warmUp(service: ModelService): Promise<void> {
+  const { signal } = new AbortController();
+  const sampling = { tokensMax: 2, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+  const messages = [{ role: 'user' as const, content: 'Hello' }];
+  const request = { requestId: 'warm-up', model: 'default', messages, sampling, priority: 'normal' as const };
+  for await (const event of service.generate(request, signal)) if (event.kind === 'finished') break;
+  await service.embed({ requestId: 'warm-up', model: 'default', texts: ['Hello'] }, signal);
+}
+
+class EngineServer {
+  readonly #service: ModelService;
+  readonly #aborts = new Map<number, AbortController>();
+  #items: EngineItem[] = [];
+  #loadTimer: NodeJS.Timeout | undefined;
+  #lastLoad: string | undefined;
+
+  constructor(service: ModelService) {
+    this.#service = service;
+  }
+
+  receive(command: Exclude<EngineCommand, { kind: 'start' }>): void {
+    if (command.kind === 'abort') {
+      this.#aborts.get(command.call)?.abort();
+      return;
+    }
+    const abort = new AbortController();
+    this.#aborts.set(command.call, abort);
+    this.#answer(command.call, command.body, abort.signal).then(
+      () => this.#aborts.delete(command.call),
+      (thrown: unknown) => {
+        this.#aborts.delete(command.call);
+        this.#emit({ kind: 'error', call: command.call, error: toOstrakaError(thrown).toJson() });
+      },
+    );
+  }
+
+  async #answer(call: number, body: EngineCall, signal: AbortSignal): Promise<void> {
+    if (body.kind !== 'generate') {
+      this.#emit({ kind: 'value', call, value: await this.#valueOf(body, signal) });
+      return;
+    }
+    for await (const event of this.#service.generate(body.request, signal)) this.#emit({ kind: 'event', call, event });
+    this.#emit({ kind: 'end', call });
+  }
+
+  async #valueOf(body: Exclude<EngineCall, { kind: 'generate' }>, signal: AbortSignal): Promise<EngineValue> {
+    switch (body.kind) {
+      case 'embed':
+        return this.#service.embed(body.request, signal);
+      case 'countTokens':
+        return this.#service.countTokens(body.model, body.text, signal);
+      case 'loadAdapter':
+        return this.#service.loadAdapter(body.adapter, signal);
+      case 'unloadAdapter':
+        await this.#service.unloadAdapter(body.digest, signal);
+        return null;
+      default:
+        return assertNever(body);
+    }
+  }
+
+  /** Collects what the readers of one step emit: they all run as microtasks, and a tick comes after the last of these. */
+  #emit(item: EngineItem): void {
+    this.#items.push(item);
+    if (this.#items.length === 1) process.nextTick(() => this.#flush());
+  }
+
+  #flush(): void {
+    const items = this.#items;
+    this.#items = [];
+    send({ kind: 'batch', items });
+    this.#loadTimer ??= setTimeout(() => this.#reportLoad(), loadIntervalMs);
+  }
+
+  #reportLoad(): void {
+    this.#loadTimer = undefined;
+    const load: LoadReport = this.#service.load();
+    const text = JSON.stringify(load);
+    if (text === this.#lastLoad) return;
+    this.#lastLoad = text;
+    send({ kind: 'load', load });
+  }
+}

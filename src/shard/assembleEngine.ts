@@ -1,0 +1,40 @@
+import { declareInferenceMetrics, InferenceEngine, type InferenceOptions, inferenceOptions } from '../inference/index.js';
+import type {
+  Clock,
+  EmbeddingBackend,
+  EngineConfig,
+  Logger,
+  Metrics,
+  ModelService,
+  Random,
+  StepBackend,
+  StepPacer,
+} from '../platform/index.js';
+
+export interface EnginePlatform {
+  readonly stepBackend: StepBackend;
+  readonly embeddingBackend: EmbeddingBackend;
+  readonly pacer: StepPacer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface AssembledEngine extends ModelService {
+  /** Fails what is in flight with `reason` and frees the models. */
+  close(reason: Error): Promise<void>;
+}
+
+/**
+ * Puts an engine together from its models: the one place for the child process, the simulator and tests. The backends belong to the
+ * engine from here on. Errors: MODEL_INVALID (a chat template that cannot be parsed).
+ */
+export function assembleEngine(
+  config: EngineConfig,
+  platform: EnginePlatform,
+  options: InferenceOptions = inferenceOptions.parse({}),
+): AssembledEngine {
+  const { metrics, ...parts } = platform;
+  return new InferenceEngine({ ...parts, config, options, metrics: declareInferenceMetrics(metrics) });
+}
