@@ -1,0 +1,58 @@
+import type { OstrakaErrorJson, ShardId } from '../base/index.js';
+import type { ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage } from '../platform/index.js';
+import type { RouteDecision } from '../routing/index.js';
+
+/** An inference request to the cluster, before it is known who answers. */
+export interface ClusterRequest {
+  readonly requestId: string;
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly domain?: string;
+  readonly sampling: SamplingOptions;
+  readonly priority: 'low' | 'normal' | 'high' | 'critical';
+  /** Counts from admission, ms. */
+  readonly timeoutMs: number;
+  readonly route?: { readonly scoreMin?: number; readonly fallback: 'hash' | 'fail' };
+}
+
+/** Who answers and why. */
+export interface RoutingReport {
+  readonly shardId: ShardId;
+  readonly decision: RouteDecision;
+  readonly score: number;
+  readonly tier: number | undefined;
+  readonly adapterDigest: string | undefined;
+}
+
+export type ClusterEvent = { readonly kind: 'routed'; readonly routing: RoutingReport } | GenerateEvent;
+
+export interface ClusterAnswer {
+  readonly text: string;
+  readonly finishReason: 'stop' | 'length';
+  readonly usage: TokenUsage;
+  readonly timing: GenerateTiming;
+  readonly routing: RoutingReport;
+}
+
+/** Outcome of one entry of a batch: each entry gets exactly one. */
+export type BatchOutcome =
+  | { readonly kind: 'answer'; readonly answer: ClusterAnswer }
+  | { readonly kind: 'error'; readonly error: OstrakaErrorJson };
+
+export interface BatchResult {
+  /** Position of the entry in the batch. */
+  readonly index: number;
+  readonly outcome: BatchOutcome;
+}
+
+/** What a scatter cost; complete once its results have ended. */
+export interface ScatterReport {
+  /** RPC requests sent: one a target shard, plus retries. */
+  requests: number;
+  retries: number;
+  /** Entries with a domain that no capable shard took. */
+  fallbacks: number;
+  /** A second answer for an entry, dropped. */
+  duplicates: number;
+  readonly perShard: Map<ShardId, number>;
+}

@@ -1,0 +1,99 @@
+import { type ShardId, xxh64 } from '../base/index.js';
+import type { TopologyView } from '../membership/index.js';
+import type { Clock } from '../platform/index.js';
+import type { AdaptiveShardRouter, Reservations, RouteCandidate, RoutePlan } from '../routing/index.js';
+import type { RemoteExecutor } from '../rpc/index.js';
+import type { ConsistentHashRing } from '../sharding/index.js';
+import type { ClusterRequest, RoutingReport } from './ClusterRequest.js';
+import { cooperationError } from './errors.js';
+import type { CooperationMetrics } from './metrics.js';
+
+/** A decided route whose target holds a reservation until released. */
+export interface ReservedRoute {
+  readonly plan: RoutePlan;
+  readonly report: RoutingReport;
+  release(): void;
+}
+
+// The ring needs only equal prompts to agree: their first characters do, and cost no tokenizer here.
+const prefixCharacters = 1024;
+
+/** Gives the pure router its state, and takes the reservation in the same turn. */
+export class RequestRouter {
+  readonly #router: AdaptiveShardRouter;
+  readonly #reservations: Reservations;
+  readonly #topology: () => TopologyView;
+  readonly #ring: () => ConsistentHashRing;
+  readonly #executor: RemoteExecutor;
+  readonly #clock: Clock;
+  readonly #metrics: CooperationMetrics;
+
+  constructor(parts: {
+    readonly router: AdaptiveShardRouter;
+    readonly reservations: Reservations;
+    readonly topology: () => TopologyView;
+    readonly ring: () => ConsistentHashRing;
+    readonly executor: RemoteExecutor;
+    readonly clock: Clock;
+    readonly metrics: CooperationMetrics;
+  }) {
+    this.#router = parts.router;
+    this.#reservations = parts.reservations;
+    this.#topology = parts.topology;
+    this.#ring = parts.ring;
+    this.#executor = parts.executor;
+    this.#clock = parts.clock;
+    this.#metrics = parts.metrics;
+  }
+
+  /** Errors: NO_SHARD_AVAILABLE, DOMAIN_UNAVAILABLE. */
+  reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>): ReservedRoute {
+    const plan = this.plan(request, excluded);
+    const [target] = plan.candidates;
+    if (!target) throw cooperationError('NO_SHARD_AVAILABLE', `no living shard serves model ${request.model}`);
+    if (request.domain !== undefined && plan.decision !== 'domain') this.#fellThrough(request, plan);
+    this.#metrics.routed.add(1, { decision: plan.decision });
+    const reservation = this.#reservations.take(target.shardId);
+    return { plan, report: reportOf(plan, target), release: () => reservation.release() };
+  }
+
+  /** The route without taking it, for EXPLAIN. */
+  plan(request: Pick<ClusterRequest, 'domain' | 'model' | 'messages' | 'route'>, excluded: ReadonlySet<ShardId>): RoutePlan {
+    const startedMs = this.#clock.monotonicMs();
+    const prefix = request.messages
+      .map(({ content }) => content)
+      .join('\n')
+      .slice(0, prefixCharacters);
+    const plan = this.#router.route(
+      {
+        domain: request.domain,
+        model: request.model,
+        promptHash: xxh64(`${request.model}\n${prefix}`),
+        excluded,
+        scoreMin: request.route?.scoreMin,
+      },
+      {
+        view: this.#topology(),
+        ring: this.#ring(),
+        admits: (shardId) => this.#executor.breakerOf(shardId).admits,
+        reserved: (shardId) => this.#reservations.of(shardId),
+      },
+    );
+    this.#metrics.routingSeconds.observe((this.#clock.monotonicMs() - startedMs) / 1000);
+    return plan;
+  }
+
+  #fellThrough(request: ClusterRequest, plan: RoutePlan): void {
+    this.#metrics.fallbacks.add(1, { reason: plan.fallbackReason ?? 'no_capable_shard' });
+    if (request.route?.fallback !== 'fail') return;
+    throw cooperationError('DOMAIN_UNAVAILABLE', `no shard qualifies for domain ${request.domain} (${plan.fallbackReason})`);
+  }
+}
+
+const reportOf = (plan: RoutePlan, target: RouteCandidate): RoutingReport => ({
+  shardId: target.shardId,
+  decision: plan.decision,
+  score: target.score,
+  tier: plan.tier,
+  adapterDigest: target.announcement?.adapterDigest,
+});

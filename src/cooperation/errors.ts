@@ -1,0 +1,35 @@
+import { defineErrors } from '../base/index.js';
+
+/** Errors of inference over the cluster; numbers 8000–8999 are ours. */
+export const cooperationErrors = {
+  NO_SHARD_AVAILABLE: {
+    httpStatus: 503,
+    errorNum: 8203,
+    retryable: true,
+    meaning: 'No living shard serves the model, or all that could answer have failed.',
+    action: 'Look at `ostraka status`; retry in a few seconds.',
+  },
+  DOMAIN_UNAVAILABLE: {
+    httpStatus: 503,
+    errorNum: 8203,
+    retryable: true,
+    meaning: 'No shard qualifies for the domain and the request forbids a fallback.',
+    action: 'Load an adapter for the domain, or allow the fallback.',
+  },
+  STREAM_INTERRUPTED: {
+    httpStatus: 503,
+    errorNum: 8201,
+    retryable: true,
+    meaning: 'The shard was lost after it had sent part of the answer; the rest is not made up by another.',
+    action: 'Ask again.',
+  },
+  NO_PROGRESS: {
+    httpStatus: 504,
+    errorNum: 8202,
+    retryable: true,
+    meaning: 'A shard took a request but gave no sign of work for too long.',
+    action: 'Retry; look at the load of the shard.',
+  },
+} as const;
+
+export const cooperationError = defineErrors(cooperationErrors);

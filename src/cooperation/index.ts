@@ -1,0 +1,17 @@
+// cooperation: what shards do together for an answer: routing with retries, scattered batches, load-then-announce (R24, R25, paper §IV).
+export { AdapterPublisher, type AdapterToPublish } from './AdapterPublisher.js';
+export { ClusterModelService } from './ClusterModelService.js';
+export type {
+  BatchOutcome,
+  BatchResult,
+  ClusterAnswer,
+  ClusterEvent,
+  ClusterRequest,
+  RoutingReport,
+  ScatterReport,
+} from './ClusterRequest.js';
+export { cooperationError, cooperationErrors } from './errors.js';
+export { declareCooperationMetrics } from './metrics.js';
+export { modelMethods } from './modelMethods.js';
+export { type CooperationOptions, cooperationOptions } from './options.js';
+export { RequestRouter } from './RequestRouter.js';

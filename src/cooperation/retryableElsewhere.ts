@@ -1,0 +1,19 @@
+import type { OstrakaErrorJson } from '../base/index.js';
+
+const codes: ReadonlySet<string> = new Set([
+  'SHARD_UNAVAILABLE',
+  'BREAKER_OPEN',
+  'NO_PROGRESS',
+  'ENGINE_LOST',
+  'ENGINE_LOADING',
+  'ENGINE_UNAVAILABLE',
+  'ENGINE_STEP_FAILED',
+  'QUEUE_FULL',
+  'ADAPTER_UNKNOWN',
+  'MODEL_UNKNOWN',
+]);
+
+/** Whether another shard could do better. What is wrong with the request itself stays wrong everywhere. */
+export function retryableElsewhere(error: Pick<OstrakaErrorJson, 'code'>): boolean {
+  return codes.has(error.code);
+}

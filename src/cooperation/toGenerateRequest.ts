@@ -1,0 +1,9 @@
+import type { GenerateRequest } from '../platform/index.js';
+import type { ClusterRequest } from './ClusterRequest.js';
+
+/** The request as the chosen shard's engine takes it. */
+export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
+  const { requestId, model, messages, sampling, priority } = request;
+  const base = { requestId, model, messages, sampling, priority };
+  return adapterDigest === undefined ? base : { ...base, adapterDigest };
+}

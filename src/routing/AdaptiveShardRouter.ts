@@ -1,0 +1,133 @@
+import type { ShardId } from '../base/index.js';
+import type { AdapterCapabilityAnnouncement, TopologyMember, TopologyView } from '../membership/index.js';
+import type { ConsistentHashRing } from '../sharding/index.js';
+import type { RoutingOptions } from './options.js';
+import type { RouteCandidate, RoutePlan } from './RoutePlan.js';
+
+export interface RouteRequest {
+  readonly domain: string | undefined;
+  /** Name of the model, or `default`. */
+  readonly model: string;
+  /** 64-bit hash of the model and the first tokens, for the ring. */
+  readonly promptHash: bigint;
+  /** Shards that failed this request already. */
+  readonly excluded: ReadonlySet<ShardId>;
+  /** No candidate below this score. */
+  readonly scoreMin: number | undefined;
+}
+
+/** Everything the router looks at, given as data. */
+export interface RouteState {
+  readonly view: TopologyView;
+  readonly ring: ConsistentHashRing;
+  /** False while a shard's breaker is open. */
+  readonly admits: (shardId: ShardId) => boolean;
+  /** Requests this shard has sent and not yet seen in a load report. */
+  readonly reserved: (shardId: ShardId) => number;
+}
+
+/**
+ * Domain routing (paper §IV-A): filters → scorers → picker, pure. Score = accuracyDelta − γ·λ with λ in seconds (E1), by tiers
+ * 0.8, 0.6, 0.4; measured figures before declared ones; among equals the least loaded. Without a domain, or when no shard qualifies:
+ * the least loaded, and the ring when no load is fresh.
+ */
+export class AdaptiveShardRouter {
+  readonly #options: RoutingOptions;
+
+  constructor(options: RoutingOptions) {
+    this.#options = options;
+  }
+
+  route(request: RouteRequest, state: RouteState): RoutePlan {
+    const serving = state.view.members.filter((member) => servesModel(member, request.model));
+    const usable = serving.filter((member) => isUsable(member, state) && !request.excluded.has(member.shardId));
+    if (request.domain === undefined) return this.#general(usable, request, state, undefined);
+    const plan = this.#byDomain(usable, request, request.domain, state);
+    if (plan) return plan;
+    const exists = serving.some((member) => announcementFor(member, request.domain as string));
+    return this.#general(usable, request, state, exists ? 'capable_shards_unavailable' : 'no_capable_shard');
+  }
+
+  /** accuracyDelta − γ·λ, λ = the adapter's p99 delta in seconds (E1: 100 ms are worth 0.01). */
+  score(announcement: AdapterCapabilityAnnouncement): number {
+    return announcement.accuracyDelta - this.#options.gammaPerSecond * (announcement.performanceDeltaP99Ms / 1000);
+  }
+
+  #byDomain(usable: readonly TopologyMember[], request: RouteRequest, domain: string, state: RouteState): RoutePlan | undefined {
+    const capable = usable.flatMap((member) => {
+      const announcement = announcementFor(member, domain);
+      return announcement ? [candidateOf(member, state, this.score(announcement), announcement)] : [];
+    });
+    const { scoreMin } = request;
+    const allowed = scoreMin === undefined ? capable : capable.filter(({ score }) => score >= scoreMin);
+    const tier = this.#options.tiers.find((threshold) => allowed.some((one) => deltaOf(one) > threshold));
+    if (tier === undefined) return undefined;
+    const qualified = allowed.filter((one) => deltaOf(one) > tier);
+    return { decision: 'domain', tier, fallbackReason: undefined, candidates: this.#rank(qualified) };
+  }
+
+  /** Measured before declared, then by score; within the margin of the best by load; then by id, so that equals are decided alike. */
+  #rank(candidates: readonly RouteCandidate[]): RouteCandidate[] {
+    const best = Math.max(...candidates.map(({ score }) => score));
+    const band = (one: RouteCandidate): number => Math.floor((best - one.score) / Math.max(this.#options.equalScoreMargin, 1e-9));
+    return [...candidates].sort(
+      (left, right) =>
+        this.#overload(left) - this.#overload(right) ||
+        declared(left) - declared(right) ||
+        band(left) - band(right) ||
+        left.pending - right.pending ||
+        right.score - left.score ||
+        (left.shardId < right.shardId ? -1 : 1),
+    );
+  }
+
+  #general(
+    usable: readonly TopologyMember[],
+    request: RouteRequest,
+    state: RouteState,
+    fallbackReason: RoutePlan['fallbackReason'],
+  ): RoutePlan {
+    const owner = state.ring.ownerOfHash(request.promptHash);
+    const candidates = usable.map((member) => candidateOf(member, state, 0, undefined));
+    const knowsLoads = usable.every((member) => member.load !== undefined);
+    const tie = (one: RouteCandidate): number => (one.shardId === owner ? 0 : 1);
+    const load = (one: RouteCandidate): number => (knowsLoads ? one.pending : 0);
+    candidates.sort((left, right) => load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1));
+    const [first] = candidates;
+    const byLoad = knowsLoads && first !== undefined && candidates.some((one) => one.pending > first.pending);
+    return { decision: byLoad ? 'least_loaded' : 'ring', tier: undefined, fallbackReason, candidates };
+  }
+
+  #overload(candidate: RouteCandidate): number {
+    return candidate.pending >= this.#options.overloadedPendingMin ? 1 : 0;
+  }
+}
+
+const servesModel = (member: TopologyMember, model: string): boolean =>
+  member.models.some(({ kind, name }) => kind === 'chat' && (model === 'default' || name === model));
+
+const isUsable = (member: TopologyMember, state: RouteState): boolean =>
+  member.health === 'alive' && member.ready && state.admits(member.shardId);
+
+const announcementFor = (member: TopologyMember, domain: string): AdapterCapabilityAnnouncement | undefined => {
+  const fitting = member.announcements.filter((one) => one.domain === domain);
+  return fitting.reduce<AdapterCapabilityAnnouncement | undefined>(
+    (best, one) => (best === undefined || one.accuracyDelta > best.accuracyDelta ? one : best),
+    undefined,
+  );
+};
+
+const candidateOf = (
+  member: TopologyMember,
+  state: RouteState,
+  score: number,
+  announcement: AdapterCapabilityAnnouncement | undefined,
+): RouteCandidate => ({
+  shardId: member.shardId,
+  score,
+  pending: (member.load?.pendingLlmRequests ?? 0) + state.reserved(member.shardId),
+  announcement,
+});
+
+const deltaOf = (candidate: RouteCandidate): number => candidate.announcement?.accuracyDelta ?? 0;
+const declared = (candidate: RouteCandidate): number => (candidate.announcement?.source === 'declared' ? 1 : 0);
