@@ -1,0 +1,314 @@
+import { OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
+import {
+  type Clock,
+  type EmbedRequest,
+  type EmbedResult,
+  type EngineConfig,
+  type EngineLauncher,
+  type GenerateEvent,
+  type GenerateRequest,
+  type LaunchedEngine,
+  type LoadedAdapter,
+  type LoadReport,
+  type Logger,
+  type Metrics,
+  type ModelAbilities,
+  type ModelFacts,
+  type ModelService,
+  platformError,
+  type Timer,
+} from '../platform/index.js';
+import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
+import type { EngineOptions } from './options.js';
+
+export interface EngineSupervisorParts {
+  readonly launcher: EngineLauncher;
+  readonly config: EngineConfig;
+  readonly options: EngineOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What listeners of `onChange` hear: the engine came or went, or the adapters it serves changed. */
+export type EngineChange =
+  | { readonly kind: 'up'; readonly pid: number }
+  | { readonly kind: 'down'; readonly reason: string }
+  | { readonly kind: 'adapters' };
+
+interface WantedAdapter {
+  readonly path: string;
+  readonly adapter: LoadedAdapter;
+}
+
+/** Resolves to the engine when there is one; replaced when it is lost. */
+interface Gate {
+  readonly promise: Promise<LaunchedEngine>;
+  readonly open: (engine: LaunchedEngine) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Keeps one engine alive for a shard (R18) and is its ModelService: starts it, starts it again when it goes (at once, then with growing
+ * waits), reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
+ * While there is no engine, requests wait up to `readyWaitMsMax`, then fail with ENGINE_LOADING. Errors: those of ModelService.
+ */
+export class EngineSupervisor implements ModelService {
+  readonly #parts: EngineSupervisorParts;
+  readonly #metrics: EngineMetrics;
+  readonly #stopping = new AbortController();
+  readonly #adapters = new Map<string, WantedAdapter>();
+  readonly #listeners = new Set<(change: EngineChange) => void>();
+  #gate: Gate = makeGate();
+  #engine: LaunchedEngine | undefined;
+  #models: readonly ModelFacts[] = [];
+  #abilities: ModelAbilities = { sameTextUnderLoad: false, adapters: false };
+  #keeper: Promise<void> | undefined;
+  #publishTimer: Timer | undefined;
+
+  constructor(parts: EngineSupervisorParts) {
+    this.#parts = parts;
+    this.#metrics = declareEngineMetrics(parts.metrics);
+  }
+
+  /** Starts the first engine; resolves when it is warm. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE, ENGINE_LOST (it ended while it loaded). */
+  async start(signal: AbortSignal): Promise<void> {
+    const { launcher, config, clock } = this.#parts;
+    const engine = await launcher.launch(config, AbortSignal.any([signal, this.#stopping.signal]));
+    const startedMs = clock.monotonicMs();
+    this.#up(engine);
+    this.#keeper = this.#keep(engine, startedMs);
+    this.#publish();
+  }
+
+  /** Stops the engine and waits until it is gone. Requests in flight fail with ENGINE_LOST. */
+  async stop(): Promise<void> {
+    const stopped = platformError('ENGINE_LOST', 'the engine was stopped');
+    this.#stopping.abort(stopped);
+    this.#publishTimer?.cancel();
+    const engine = this.#engine;
+    if (engine !== undefined) await engine.stop();
+    await this.#keeper;
+    this.#gate.fail(stopped);
+  }
+
+  /** Process id of the engine; 0 while there is none. */
+  get enginePid(): number {
+    return this.#engine?.pid ?? 0;
+  }
+
+  /** Calls back after each change until the returned function is called. Listeners must not throw. */
+  onChange(listener: (change: EngineChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get abilities(): ModelAbilities {
+    return this.#abilities;
+  }
+
+  models(): readonly ModelFacts[] {
+    return this.#models;
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+    let admitted = false;
+    let textSeen = false;
+    for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
+      const engine = await this.#whenReady(signal);
+      try {
+        for await (const event of engine.modelService.generate(request, signal)) {
+          const again: GenerateEvent = event.kind === 'admitted' && admitted ? { kind: 'progress' } : event;
+          admitted ||= event.kind === 'admitted';
+          textSeen ||= event.kind === 'text';
+          yield again;
+        }
+        return;
+      } catch (error) {
+        this.#noticeLoss(engine, error);
+        if (!isLost(error) || textSeen || retriesLeft === 0) throw error;
+      }
+    }
+  }
+
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
+    return this.#retrying(signal, (service) => service.embed(request, signal));
+  }
+
+  countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
+    return this.#retrying(signal, (service) => service.countTokens(model, text, signal));
+  }
+
+  async loadAdapter(
+    adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
+    signal: AbortSignal,
+  ): Promise<LoadedAdapter> {
+    const loaded = await this.#retrying(signal, (service) => service.loadAdapter(adapter, signal));
+    this.#adapters.set(loaded.digest, { path: adapter.path, adapter: loaded });
+    this.#tell({ kind: 'adapters' });
+    return loaded;
+  }
+
+  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
+    if (!this.#adapters.delete(digest)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${digest} is loaded`, { data: { digest } });
+    this.#tell({ kind: 'adapters' });
+    const engine = await this.#whenReady(signal);
+    try {
+      await engine.modelService.unloadAdapter(digest, signal);
+    } catch (error) {
+      this.#noticeLoss(engine, error);
+      if (!isLost(error)) throw error; // a lost engine holds no adapter, and the next one does not load it
+    }
+  }
+
+  /** Adapters that are loaded, or will be again before the next engine answers. */
+  adapters(): readonly LoadedAdapter[] {
+    return [...this.#adapters.values()].map(({ adapter }) => adapter);
+  }
+
+  load(): LoadReport {
+    if (this.#engine !== undefined) return this.#engine.modelService.load();
+    const sequencesTotal = this.#parts.config.sequences;
+    return { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
+  }
+
+  async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>): Promise<Value> {
+    for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
+      const engine = await this.#whenReady(signal);
+      try {
+        return await ask(engine.modelService);
+      } catch (error) {
+        this.#noticeLoss(engine, error);
+        if (!isLost(error) || retriesLeft === 0) throw error;
+      }
+    }
+  }
+
+  async #whenReady(signal: AbortSignal): Promise<LaunchedEngine> {
+    if (signal.aborted) throw toAbortError(signal);
+    if (this.#engine !== undefined) return this.#engine;
+    const { clock, options } = this.#parts;
+    const patience = new AbortController();
+    const loading = platformError('ENGINE_LOADING', 'the engine of the shard is starting');
+    const timer = clock.setTimer(options.readyWaitMsMax, () => patience.abort(loading));
+    try {
+      return await raceAbort(this.#gate.promise, AbortSignal.any([signal, patience.signal]));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** From one engine to the next until `stop`. */
+  async #keep(first: LaunchedEngine, startedMs: number): Promise<void> {
+    const { clock, options, logger } = this.#parts;
+    let engine: LaunchedEngine | undefined = first;
+    let upSinceMs = startedMs;
+    let restarts = 0;
+    while (engine !== undefined) {
+      const { reason } = await engine.exited;
+      this.#down(engine, reason);
+      if (this.#stopping.signal.aborted) return;
+      logger.warn('engine.lost', { reason, restarts });
+      if (clock.monotonicMs() - upSinceMs >= options.stableMs) restarts = 0;
+      ({ engine, restarts } = await this.#restart(restarts));
+      upSinceMs = clock.monotonicMs();
+    }
+  }
+
+  /** Tries until an engine is up (undefined: stopped); counts the tries. */
+  async #restart(triesBefore: number): Promise<{ readonly engine: LaunchedEngine | undefined; readonly restarts: number }> {
+    const { clock, logger } = this.#parts;
+    const { signal } = this.#stopping;
+    for (let restarts = triesBefore; ; restarts++) {
+      try {
+        await clock.sleep(this.#restartDelayMs(restarts), signal);
+        this.#metrics.restarted();
+        return { engine: await this.#launchWithAdapters(), restarts: restarts + 1 };
+      } catch (thrown) {
+        if (signal.aborted) return { engine: undefined, restarts };
+        const { code, message } = toOstrakaError(thrown);
+        logger.error('engine.start_failed', { code, message, restarts });
+      }
+    }
+  }
+
+  #restartDelayMs(restarts: number): number {
+    const { restartDelayMsMin, restartDelayMsMax } = this.#parts.options;
+    return restarts === 0 ? 0 : Math.min(restartDelayMsMin * 2 ** (restarts - 1), restartDelayMsMax);
+  }
+
+  async #launchWithAdapters(): Promise<LaunchedEngine> {
+    const { launcher, config } = this.#parts;
+    const { signal } = this.#stopping;
+    const engine = await launcher.launch(config, signal);
+    for (const [digest, { path, adapter }] of this.#adapters) {
+      try {
+        await engine.modelService.loadAdapter({ path, scale: adapter.scale, digest }, signal);
+      } catch (thrown) {
+        if (isLost(thrown) || signal.aborted) {
+          await engine.stop();
+          throw thrown;
+        }
+        this.#dropAdapter(digest, thrown);
+      }
+    }
+    if (signal.aborted) {
+      await engine.stop();
+      throw toAbortError(signal);
+    }
+    this.#up(engine);
+    return engine;
+  }
+
+  #dropAdapter(digest: string, thrown: unknown): void {
+    const { code, message } = toOstrakaError(thrown);
+    this.#parts.logger.error('engine.adapter_lost', { adapterDigest: digest, code, message });
+    this.#adapters.delete(digest);
+    this.#tell({ kind: 'adapters' });
+  }
+
+  #up(engine: LaunchedEngine): void {
+    this.#engine = engine;
+    this.#models = engine.modelService.models();
+    this.#abilities = engine.modelService.abilities;
+    this.#gate.open(engine);
+    this.#tell({ kind: 'up', pid: engine.pid });
+  }
+
+  /** A call may learn of the loss before the exit is reported; what comes next must wait for the next engine. */
+  #noticeLoss(engine: LaunchedEngine, error: unknown): void {
+    if (isLost(error)) this.#down(engine, error.message);
+  }
+
+  #down(engine: LaunchedEngine, reason: string): void {
+    if (this.#engine !== engine) return;
+    this.#engine = undefined;
+    this.#gate = makeGate();
+    this.#tell({ kind: 'down', reason });
+  }
+
+  #tell(change: EngineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #publish(): void {
+    this.#metrics.publish(this.load());
+    if (this.#stopping.signal.aborted) return;
+    this.#publishTimer = this.#parts.clock.setTimer(this.#parts.options.loadPublishMs, () => this.#publish());
+  }
+}
+
+function isLost(error: unknown): error is OstrakaError {
+  return error instanceof OstrakaError && error.code === 'ENGINE_LOST';
+}
+
+function makeGate(): Gate {
+  let open: Gate['open'] = () => undefined;
+  let fail: Gate['fail'] = () => undefined;
+  const promise = new Promise<LaunchedEngine>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  promise.catch(() => undefined); // whoever waits hears it; often nobody does
+  return { promise, open, fail };
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** Options of the engine's supervision. */
+export const engineOptions = z.strictObject({
+  restartDelayMsMin: z.int().min(1).default(200).describe('wait before the second restart in a row, ms; the first is at once'),
+  restartDelayMsMax: z.int().min(1).max(5000).default(5000).describe('the wait doubles up to this, ms'),
+  stableMs: z.int().min(1).default(30_000).describe('an engine that lived this long starts the count of restarts anew, ms'),
+  readyWaitMsMax: z.int().min(0).default(5000).describe('how long a request waits for an engine that restarts before ENGINE_LOADING, ms'),
+  requestRetriesMax: z.int().min(0).max(3).default(1).describe('times a request without text is sent again after its engine was lost'),
+  loadPublishMs: z.int().min(100).default(1000).describe('how often the load of the engine goes into the metrics, ms'),
+});
+
+export type EngineOptions = z.infer<typeof engineOptions>;
