@@ -1,0 +1,13 @@
+import type { JsonValue } from '../../base/index.js';
+
+/** What compiled expressions may reach besides their row: nothing here is a global, so a query replays under a seed. */
+export interface EvaluationContext {
+  /** Wall time of the query's start, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Uniform in [0, 1). */
+  random(): number;
+  /** Records a warning; the expression goes on with null. `errorNum` is ArangoDB's number. */
+  warn(errorNum: number, message: string): void;
+  /** Slots of the elements that expansions are at; one compiled expression never runs inside itself. */
+  readonly scratch: JsonValue[];
+}

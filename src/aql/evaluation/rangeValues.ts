@@ -1,0 +1,20 @@
+import type { JsonValue } from '../../base/index.js';
+import { aqlError } from '../errors.js';
+import { aqlLimits } from '../limits.js';
+import { toNumber } from './toNumber.js';
+
+/** Bounds of `from..to`: both ends truncated to integers. Error AQL_NUMBER_OUT_OF_RANGE above 10,000,000 numbers. */
+export function rangeBounds(from: JsonValue, to: JsonValue): { readonly from: number; readonly to: number; readonly count: number } {
+  const bounds = { from: Math.trunc(toNumber(from)), to: Math.trunc(toNumber(to)) };
+  const count = Math.abs(bounds.to - bounds.from) + 1;
+  if (count > aqlLimits.rangeItemsMax)
+    throw aqlError('AQL_NUMBER_OUT_OF_RANGE', `a range of ${count} numbers is longer than ${aqlLimits.rangeItemsMax}`);
+  return { ...bounds, count };
+}
+
+/** The numbers of `from..to`, ascending or descending. */
+export function rangeValues(from: JsonValue, to: JsonValue): number[] {
+  const bounds = rangeBounds(from, to);
+  const step = bounds.from <= bounds.to ? 1 : -1;
+  return Array.from({ length: bounds.count }, (_, i) => bounds.from + i * step);
+}

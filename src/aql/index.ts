@@ -1,0 +1,29 @@
+// aql: lexer, parser, checker, functions, logical plan and its rules. Pure: no clock, no randomness, no network, no storage; a plan and
+// its expressions are plain JSON, so that a fragment can run on the shard that owns the documents.
+export { type AstDescription, describeAst } from './describeAst.js';
+export { aqlError, aqlErrors } from './errors.js';
+export { type CompiledExpression, compileExpression, type Row } from './evaluation/compileExpression.js';
+export type { EvaluationContext } from './evaluation/EvaluationContext.js';
+export { rangeBounds } from './evaluation/rangeValues.js';
+export { type OpenObject, setOwn } from './evaluation/setOwn.js';
+export { toText } from './evaluation/toText.js';
+export { isArray, isObject, isTrue, type JsonObject } from './evaluation/valueKinds.js';
+export { type ExplainedNode, type ExplainedPlan, explainPlan } from './explainPlan.js';
+export { functionTable } from './functions/functionTable.js';
+export { aqlLimits } from './limits.js';
+export { parseAql } from './parseAql.js';
+export type { PlanExpression, VariableId } from './plan/PlanExpression.js';
+export type {
+  CollectNode,
+  EmbedNode,
+  GatherNode,
+  Guard,
+  InferNode,
+  ModificationNode,
+  ModificationOptions,
+  PlanNode,
+  SortKey,
+} from './plan/PlanNode.js';
+export type { PlanWarning, QueryPlan } from './plan/QueryPlan.js';
+export { optimizerRuleNames, planQuery, type QueryText } from './planQuery.js';
+export type { Ast } from './syntax/Ast.js';

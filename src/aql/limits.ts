@@ -1,0 +1,13 @@
+/** Bounds of the language; each has its own error. */
+export const aqlLimits = {
+  /** UTF-16 units of a query text: a longer text is data, and data belongs into bind parameters. */
+  queryCharactersMax: 1024 * 1024,
+  /** Nesting of expressions and subqueries: recursion of the parser, the planner and the compiled closures stays within the stack. */
+  nestingMax: 500,
+  /** Nodes of a plan, as in ArangoDB. */
+  planNodesMax: 4000,
+  /** Numbers that a range may hold when it becomes an array. */
+  rangeItemsMax: 10_000_000,
+  /** Characters that one string function may produce. */
+  stringCharactersMax: 16 * 1024 * 1024,
+} as const;

@@ -1,0 +1,45 @@
+import type { EmbedExpression, Expression, InferExpression } from '../syntax/Ast.js';
+import type { PlanBuilder } from './PlanBuilder.js';
+import type { PlanExpression, VariableId } from './PlanExpression.js';
+
+/** What a model call needs of the expression builder. */
+export interface ModelCallContext {
+  readonly builder: PlanBuilder;
+  build(expression: Expression): PlanExpression;
+  refuseInExpansion(at: number, what: string): void;
+}
+
+/** Appends the Infer or Embed node of a call and returns the variable that will hold its result (a given one, or a new one). */
+export function buildModelCall(
+  context: ModelCallContext,
+  call: InferExpression | EmbedExpression,
+  options: { readonly variable?: VariableId; readonly wholeQuery?: boolean },
+): VariableId {
+  const { builder } = context;
+  context.refuseInExpansion(call.at, 'a model call');
+  const model = modelName(builder, call.model);
+  const parts = call.kind === 'infer' ? inferParts(context, call) : { input: context.build(call.input) };
+  const tail = call.options ? { options: context.build(call.options) } : {};
+  const variable = options.variable ?? builder.newVariable();
+  const shared = { variable, model, ...tail, guards: builder.guards };
+  if ('input' in parts) builder.append({ kind: 'Embed', ...shared, ...parts });
+  else builder.append({ kind: 'Infer', ...shared, ...parts, wholeQuery: options.wholeQuery ?? false });
+  return variable;
+}
+
+function modelName(builder: PlanBuilder, model: Expression): string {
+  if (model.kind === 'bind') return builder.binds.text(model.name, model.at, 'the name of a model');
+  if (model.kind === 'literal' && typeof model.value === 'string') return model.value;
+  throw builder.errorAt('AQL_BIND_TYPE', model.at, 'the model must be a string or a bind parameter,');
+}
+
+function inferParts(context: ModelCallContext, call: InferExpression) {
+  const { domain, adapter, system, context: passages } = call;
+  return {
+    prompt: context.build(call.prompt),
+    ...(domain && { domain: context.build(domain) }),
+    ...(adapter && { adapter: context.build(adapter) }),
+    ...(system && { system: context.build(system) }),
+    ...(passages && { context: context.build(passages) }),
+  };
+}

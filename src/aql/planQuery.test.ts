@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { type JsonValue, OstrakaError } from '../base/index.js';
+import { type ExplainedNode, explainPlan } from './explainPlan.js';
+import { planQuery } from './planQuery.js';
+
+const omitted = new Set(['options', 'outputs', 'inputs']);
+
+const line = (node: ExplainedNode, indent: string): string => {
+  const details = Object.entries(node.details).filter(
+    ([name, value]) => !omitted.has(name) && !(Array.isArray(value) && value.length === 0),
+  );
+  const text = details.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ');
+  const own = `${indent}${node.site} ${node.type.replace(/Node$/, '')} ${text}`.trimEnd();
+  return [own, ...(node.nodes ?? []).map((inner) => line(inner, `${indent}  `))].join('\n');
+};
+
+const plan = (text: string, bindVars: { [name: string]: JsonValue } = {}, optimizerRules: string[] = []): string =>
+  explainPlan(planQuery({ text, bindVars, optimizerRules }))
+    .nodes.map((node) => line(node, ''))
+    .join('\n');
+
+const failure = (text: string, bindVars: { [name: string]: JsonValue } = {}): OstrakaError => {
+  try {
+    planQuery({ text, bindVars });
+  } catch (error) {
+    if (error instanceof OstrakaError) return error;
+    throw error;
+  }
+  throw new Error(`no error in ${text}`);
+};
+
+describe('planQuery: the plan as text', () => {
+  it('embeds each document on its shard, before the writes, and adds the counts (paper §IV-E)', () => {
+    const text =
+      "FOR d IN passages FILTER d.vector == null UPDATE d WITH {vector: EMBED 'default' d.text} IN passages COLLECT WITH COUNT INTO n RETURN n";
+    expect(plan(text)).toMatchInlineSnapshot(`
+      "COOR Singleton
+      DBS EnumerateCollection collection=passages outVariable=d
+      DBS Filter condition=(d.vector == null)
+      DBS Embed outVariable=#1 model=default input=d.text
+      DBS Update collection=passages key=d document={"vector": #1}
+      DBS Collect count=n
+      DBS Remote
+      COOR Gather collection=passages mode=count writes=true
+      COOR Return value=n"
+    `);
+  });
+
+  it('asks a model for the rows that remain, at the coordinator, in one node', () => {
+    const text = `FOR d IN passages FILTER d.domain == 'medical' SORT d._key LIMIT 16
+      RETURN {k: d._key, title: INFER 'default' CONCAT("Give a title: ", d.text) OPTIONS {max_tokens: 12}}`;
+    expect(plan(text)).toMatchInlineSnapshot(`
+      "COOR Singleton
+      DBS EnumerateCollection collection=passages outVariable=d
+      DBS Filter condition=(d.domain == "medical")
+      DBS Calculation outVariable=#1 expression=d._key
+      DBS Sort keys=["#1 ASC"] limit=16 strategy=constrained-heap
+      DBS Limit offset=0 limit=16
+      DBS Remote
+      COOR Gather collection=passages mode=sorted keys=["#1 ASC"]
+      COOR Limit offset=0 limit=16
+      COOR Infer outVariable=#2 model=default prompt=CONCAT("Give a title: ", d.text)
+      COOR Return value={"k": d._key, "title": #2}"
+    `);
+  });
+
+  it('retrieves the nearest passages of every shard and asks once', () => {
+    const text = `LET q = EMBED 'default' @question
+      LET ctx = (FOR d IN passages FILTER d.domain == 'legal' SORT COSINE_SIMILARITY(d.vector, q) DESC LIMIT 3 RETURN d.text)
+      RETURN INFER 'default' @question CONTEXT ctx DOMAIN 'legal'`;
+    expect(plan(text, { question: 'who?' })).toMatchInlineSnapshot(`
+      "COOR Singleton
+      COOR Embed outVariable=q model=default input="who?"
+      COOR Subquery outVariable=ctx
+        COOR Singleton
+        DBS EnumerateCollection collection=passages outVariable=d
+        DBS Filter condition=(d.domain == "legal")
+        DBS Calculation outVariable=#2 expression=COSINE_SIMILARITY(d.vector, q)
+        DBS Sort keys=["#2 DESC"] limit=3 strategy=constrained-heap
+        DBS Limit offset=0 limit=3
+        DBS Remote
+        COOR Gather collection=passages mode=sorted keys=["#2 DESC"]
+        COOR Limit offset=0 limit=3
+        COOR Return value=d.text
+      COOR Infer outVariable=#4 model=default prompt="who?" domain="legal" context=ctx
+      COOR Return value=#4"
+    `);
+  });
+
+  it('inserts at the coordinator', () =>
+    expect(plan('INSERT {_key: "x1", text: "t"} INTO passages RETURN NEW')).toMatchInlineSnapshot(`
+    "COOR Singleton
+    COOR Insert collection=passages document={"_key":"x1","text":"t"}
+    COOR Return value=NEW"
+  `));
+
+  it('makes no call in a branch that is not taken', () =>
+    expect(plan("RETURN true ? 1 : INFER 'm' 'x'")).toMatchInlineSnapshot(`
+      "COOR Singleton
+      COOR Calculation outVariable=#0 expression=true
+      COOR Infer outVariable=#1 model=m prompt="x" onlyIf=["!#0"]
+      COOR Return value=(#0 ? 1 : #1)"
+    `));
+
+  it('tests cheap conditions first', () =>
+    expect(plan("FOR d IN tickets FILTER d.open && INFER 'm' d.text LIMIT 5 RETURN d._key")).toMatchInlineSnapshot(`
+      "COOR Singleton
+      DBS EnumerateCollection collection=tickets outVariable=d
+      DBS Calculation outVariable=#1 expression=d.open
+      DBS Filter condition=#1
+      DBS Remote
+      COOR Gather collection=tickets mode=unsorted
+      COOR Infer outVariable=#2 model=m prompt=d.text onlyIf=["#1"]
+      COOR Filter condition=#2
+      COOR Limit offset=0 limit=5
+      COOR Return value=d._key"
+    `));
+
+  it('reads one shard for one key', () =>
+    expect(plan("FOR d IN c FILTER d._key == 'a' RETURN d")).toMatchInlineSnapshot(`
+    "COOR Singleton
+    DBS EnumerateCollection collection=c outVariable=d key="a"
+    DBS Filter condition=(d._key == "a")
+    DBS Remote
+    COOR Gather collection=c mode=unsorted shards=one key="a"
+    COOR Return value=d"
+  `));
+
+  it('runs nothing but the scan on shards without rules', () =>
+    expect(plan('FOR d IN c FILTER d.a > 1 SORT d.b LIMIT 2 RETURN d.c', {}, ['-all'])).toMatchInlineSnapshot(`
+      "COOR Singleton
+      DBS EnumerateCollection collection=c outVariable=d
+      DBS Remote
+      COOR Gather collection=c mode=unsorted
+      COOR Filter condition=(d.a > 1)
+      COOR Calculation outVariable=#1 expression=d.b
+      COOR Sort keys=["#1 ASC"]
+      COOR Limit offset=0 limit=2
+      COOR Return value=d.c"
+    `));
+
+  it('sorts again where several rows enter a collection', () =>
+    expect(plan('FOR i IN 1..2 FOR d IN c FILTER d.a == i SORT d.b LIMIT 2 RETURN d.c')).toMatchInlineSnapshot(`
+      "COOR Singleton
+      COOR EnumerateList outVariable=i list=1..2
+      DBS EnumerateCollection collection=c outVariable=d
+      DBS Filter condition=(d.a == i)
+      DBS Calculation outVariable=#2 expression=d.b
+      DBS Sort keys=["#2 ASC"] limit=2 strategy=constrained-heap
+      DBS Limit offset=0 limit=2
+      DBS Remote
+      COOR Gather collection=c mode=unsorted
+      COOR Sort keys=["#2 ASC"] limit=2 strategy=constrained-heap
+      COOR Limit offset=0 limit=2
+      COOR Return value=d.c"
+    `));
+});
+
+describe('planQuery: LET before SORT LIMIT and behind it ask as often (query 5 of the reference)', () => {
+  it.each(["LET a = INFER 'm' d.t SORT d.ts DESC LIMIT 3 RETURN a", "SORT d.ts DESC LIMIT 3 LET a = INFER 'm' d.t RETURN a"])(
+    '%s',
+    (tail) => {
+      const kinds = planQuery({ text: `FOR d IN docs ${tail}` }).nodes.map(({ kind }) => kind);
+      expect(kinds).toEqual(['Singleton', 'Gather', 'Limit', 'Infer', 'Return']);
+    },
+  );
+});
+
+describe('planQuery: checks', () => {
+  it.each([
+    ['LET a = 1 LET a = 2 RETURN a', 1511, 'declared twice, at 1:15'],
+    ['FOR d IN c FOR d IN e RETURN d', 1511, '1:16'],
+    ['FOR doc IN c RETURN dco.a', 1512, "did you mean 'doc'?"],
+    ['FOR d IN c COLLECT a = d.a RETURN d', 1512, "unknown variable 'd'"],
+    ['RETURN CONCTA("a")', 1540, 'did you mean CONCAT()?'],
+    ['RETURN constructor()', 1540, 'unknown function'],
+    ['RETURN LOWER()', 1541, 'takes 1 arguments, not 0'],
+    ['RETURN SUBSTRING("a", 1, 2, 3)', 1541, '2 to 3'],
+    ['RETURN @a', 1551, '@a'],
+    ['FOR d IN c COLLECT AGGREGATE n = IS_NUMBER(d) RETURN n', 1574, 'no aggregate function'],
+    ['INSERT {} INTO c FOR d IN c RETURN d', 1579, "collection 'c'"],
+    ['FOR d IN c REMOVE d IN c INSERT {} INTO c', 1579, "collection 'c'"],
+    ['FOR d IN c LIMIT -1 RETURN d', 1501, 'LIMIT'],
+    ['FOR d IN c LIMIT d.a RETURN d', 1501, 'LIMIT'],
+    ['INSERT {} INTO c OPTIONS {keepNull: 3}', 1575, 'keepNull'],
+  ])('%s', (text, errorNum, message) => {
+    const error = failure(text);
+    expect(error.errorNum).toBe(errorNum);
+    expect(error.message).toContain(message);
+  });
+
+  it('is 1552 for a surplus parameter', () => expect(failure('RETURN 1', { a: 1 }).errorNum).toBe(1552));
+  it('is 1553 for a collection that is no string', () => expect(failure('FOR d IN @@c RETURN d', { '@c': 1 }).errorNum).toBe(1553));
+  it('names the requirement of a documented function that is absent', () =>
+    expect(failure('FOR d IN c SORT BM25(d) RETURN d')).toMatchObject({ code: 'NOT_SUPPORTED', data: { requirement: 'R10' } }));
+
+  it('lists collections with what is done to them', () =>
+    expect(planQuery({ text: 'FOR d IN a INSERT d INTO @@b', bindVars: { '@b': 'b' } }).collections).toEqual([
+      { name: 'a', access: 'read' },
+      { name: 'b', access: 'write' },
+    ]));
+
+  it('is plain JSON', () => {
+    const planned = planQuery({ text: 'FOR d IN a FILTER d.x[* FILTER CURRENT > 1].y ANY == 2 SORT d.z RETURN MERGE(d, {b: 1..2})' });
+    expect(JSON.parse(JSON.stringify(planned))).toEqual(planned);
+  });
+});
