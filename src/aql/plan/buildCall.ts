@@ -6,14 +6,14 @@ import type { Expression } from '../syntax/Ast.js';
 import { aqlErrorAt } from '../syntax/aqlErrorAt.js';
 import { notSupported } from '../syntax/notSupported.js';
 import { suggestName } from '../syntax/suggestName.js';
-import { buildModelCall } from './buildModelCall.js';
-import type { ExpressionBuilder } from './ExpressionBuilder.js';
+import { buildModelCall, type ModelCallContext } from './buildModelCall.js';
+
 import type { PlanExpression } from './PlanExpression.js';
 
 type Call = Extract<Expression, { readonly kind: 'call' }>;
 
 /** A call: its function is known (1540) and takes this many arguments (1541). INFER() and EMBED() are the twins of the operators. */
-export function buildCall(expressions: ExpressionBuilder, call: Call): PlanExpression {
+export function buildCall(expressions: ModelCallContext, call: Call): PlanExpression {
   const name = call.name.toUpperCase();
   if (name === 'INFER' || name === 'EMBED') return buildTwin(expressions, call, name);
   const counted = name === 'LENGTH' || name === 'COUNT' ? countedCollection(expressions, call) : undefined;
@@ -45,7 +45,7 @@ function checkCount(place: Place, name: string, call: { readonly definition: Fun
   throw aqlErrorAt('AQL_ARGUMENT_COUNT', place, `${name}() takes ${takes} arguments, not ${call.given},`);
 }
 
-function buildTwin(expressions: ExpressionBuilder, call: Call, name: 'INFER' | 'EMBED'): PlanExpression {
+function buildTwin(expressions: ModelCallContext, call: Call, name: 'INFER' | 'EMBED'): PlanExpression {
   const [model, input, options] = call.arguments;
   const place = { text: expressions.builder.text, at: call.at };
   if (model === undefined || input === undefined || call.arguments.length > 3)
@@ -56,7 +56,7 @@ function buildTwin(expressions: ExpressionBuilder, call: Call, name: 'INFER' | '
 }
 
 /** `LENGTH(passages)`: the number of documents, counted where they are. Any name that is no variable is read as a collection here. */
-function countedCollection(expressions: ExpressionBuilder, call: Call): PlanExpression | undefined {
+function countedCollection(expressions: ModelCallContext, call: Call): PlanExpression | undefined {
   const [argument] = call.arguments;
   const { builder } = expressions;
   if (call.arguments.length !== 1 || (argument?.kind !== 'reference' && argument?.kind !== 'collectionBind')) return undefined;
