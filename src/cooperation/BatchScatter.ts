@@ -25,7 +25,8 @@ interface Run {
 }
 
 type BatchFrame =
-  | { readonly kind: 'admitted' | 'progress' }
+  | { readonly kind: 'admitted' }
+  | { readonly kind: 'progress' }
   | { readonly kind: 'answer'; readonly index: number; readonly answer: Omit<ClusterAnswer, 'routing'> }
   | { readonly kind: 'error'; readonly index: number; readonly error: OstrakaErrorJson };
 

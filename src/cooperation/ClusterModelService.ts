@@ -1,5 +1,5 @@
 import { type JsonValue, type OstrakaError, type ShardId, toOstrakaError } from '../base/index.js';
-import type { Clock, EmbedRequest, EmbedResult, GenerateEvent, GenerateRequest, Logger, ModelService } from '../platform/index.js';
+import type { Clock, EmbedRequest, EmbedResult, GenerateEvent, Logger, ModelService } from '../platform/index.js';
 import { deadlineSignal, type RemoteExecutor } from '../rpc/index.js';
 import { BatchScatter } from './BatchScatter.js';
 import type { BatchResult, ClusterAnswer, ClusterEvent, ClusterRequest, RoutingReport, ScatterReport } from './ClusterRequest.js';

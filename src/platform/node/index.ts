@@ -2,6 +2,7 @@
 
 export { ChildEngineLauncher, type ChildEngineLauncherOptions } from './ChildEngineLauncher.js';
 export { DiskFileStore } from './DiskFileStore.js';
+export { FastifyHttpListener } from './FastifyHttpListener.js';
 export { Http2Transport, type Http2TransportOptions, type TransportCertificates } from './Http2Transport.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';

@@ -1,0 +1,101 @@
+import { type JsonValue, toOstrakaError } from '../../base/index.js';
+import type { CollectionRef, DocumentStore, StorageOptions, Transaction, WriteResult } from '../../storage/index.js';
+import { storageError } from '../../storage/index.js';
+import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
+
+/**
+ * Operations on documents that this shard owns, each in a transaction of its own. A write is remembered with its answer under its
+ * request id in the same durable batch, so that a repeated request is answered and not run again.
+ */
+export class LocalDocuments {
+  readonly #documents: DocumentStore;
+  readonly #options: StorageOptions;
+  /** Requests being run: a repetition waits for the first. */
+  readonly #running = new Map<string, Promise<DocumentOutcome>>();
+
+  constructor(parts: { readonly documents: DocumentStore; readonly options: StorageOptions }) {
+    this.#documents = parts.documents;
+    this.#options = parts.options;
+  }
+
+  run(
+    collection: CollectionRef,
+    request: { readonly requestId: string; readonly operation: DocumentOperation },
+    signal: AbortSignal,
+  ): Promise<DocumentOutcome> {
+    const running = this.#running.get(request.requestId);
+    if (running) return running;
+    const outcome = this.#once(collection, request, signal).finally(() => this.#running.delete(request.requestId));
+    this.#running.set(request.requestId, outcome);
+    return outcome;
+  }
+
+  async count(collection: CollectionRef, signal: AbortSignal): Promise<number> {
+    const transaction = await this.#documents.begin({ id: 'count', signal });
+    let count = 0;
+    let afterKey: string | undefined;
+    do {
+      const chunk = transaction.scan(collection, { afterKey, documentsMax: 1000 });
+      count += chunk.documents.length;
+      afterKey = chunk.lastKey;
+      signal.throwIfAborted();
+    } while (afterKey !== undefined);
+    return count;
+  }
+
+  async #once(
+    collection: CollectionRef,
+    { requestId, operation }: { readonly requestId: string; readonly operation: DocumentOperation },
+    signal: AbortSignal,
+  ): Promise<DocumentOutcome> {
+    const known = this.#documents.outcomeOf(requestId);
+    if (known.kind === 'committed') return known.answer as unknown as DocumentOutcome;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt(collection, requestId, operation, signal);
+      } catch (thrown) {
+        const error = toOstrakaError(thrown);
+        if (error.code !== 'WRITE_CONFLICT' || attempt >= this.#options.conflictRetriesMax) return { kind: 'error', error: error.toJson() };
+      }
+    }
+  }
+
+  async #attempt(
+    collection: CollectionRef,
+    requestId: string,
+    operation: DocumentOperation,
+    signal: AbortSignal,
+  ): Promise<DocumentOutcome> {
+    const transaction = await this.#documents.begin({ id: requestId, signal });
+    const result = perform(transaction, collection, operation);
+    const outcome: DocumentOutcome = { kind: 'done', new: result.new ?? null, old: result.old ?? null };
+    await this.#documents.commit(transaction, outcome as unknown as JsonValue, signal);
+    return outcome;
+  }
+}
+
+const perform = (transaction: Transaction, collection: CollectionRef, operation: DocumentOperation): WriteResult => {
+  const { kind, key, document, options } = operation;
+  const merge = { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true };
+  const condition = { revision: options.revision };
+  if (kind === 'read') return read(transaction, collection, key);
+  if (kind === 'remove') return transaction.remove(collection, key, condition);
+  if (kind === 'update') return transaction.update(collection, key, document, merge, condition);
+  if (kind === 'replace') return transaction.replace(collection, key, document, condition);
+  return insert(transaction, collection, operation);
+};
+
+const read = (transaction: Transaction, collection: CollectionRef, key: string): WriteResult => {
+  const found = transaction.get(collection, key);
+  if (!found) throw storageError('DOCUMENT_NOT_FOUND', `document ${collection.name}/${key} not found`);
+  return { new: found, old: undefined };
+};
+
+const insert = (transaction: Transaction, collection: CollectionRef, { key, document, options }: DocumentOperation): WriteResult => {
+  const mode = options.overwriteMode ?? 'conflict';
+  const old = mode === 'conflict' ? undefined : transaction.get(collection, key);
+  if (!old) return transaction.insert(collection, Object.fromEntries([...Object.entries(document), ['_key', key]]));
+  if (mode === 'ignore') return { new: old, old: undefined };
+  if (mode === 'replace') return transaction.replace(collection, key, document);
+  return transaction.update(collection, key, document, { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true });
+};

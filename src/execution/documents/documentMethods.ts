@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { JsonValue } from '../../base/index.js';
+import type { RpcMethod } from '../../rpc/index.js';
+import type { ShardingManager } from '../../sharding/index.js';
+import type { DocumentOperation } from './DocumentOperation.js';
+import type { LocalDocuments } from './LocalDocuments.js';
+
+const collectionRef = z.strictObject({ database: z.string(), name: z.string(), id: z.int(), kind: z.enum(['document', 'edge']) });
+
+// Documents are data: their inside is never matched against a schema, which would copy and could drop a name.
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const operation = z.strictObject({
+  kind: z.enum(['read', 'insert', 'update', 'replace', 'remove']),
+  key: z.string(),
+  document: z.custom<DocumentOperation['document']>(isObject),
+  options: z.strictObject({
+    keepNull: z.boolean().optional(),
+    mergeObjects: z.boolean().optional(),
+    revision: z.string().optional(),
+    overwriteMode: z.enum(['ignore', 'replace', 'update', 'conflict']).optional(),
+  }),
+});
+
+const run = z.strictObject({
+  epoch: z.int(),
+  collection: collectionRef,
+  operations: z.array(z.strictObject({ requestId: z.string().min(1).max(200), operation })),
+});
+
+/** RPC methods of single documents: run, count. */
+export function documentMethods(parts: { readonly documents: LocalDocuments; readonly sharding: ShardingManager }): {
+  readonly [method: string]: RpcMethod;
+} {
+  return {
+    'document.run': async function* ({ body, signal }) {
+      const { epoch, collection, operations } = run.parse(body);
+      parts.sharding.checkEpoch(epoch);
+      const outcomes = await Promise.all(operations.map((one) => parts.documents.run(collection, one, signal)));
+      yield { outcomes } as unknown as JsonValue;
+    },
+    'document.count': async function* ({ body, signal }) {
+      const { collection } = z.strictObject({ collection: collectionRef }).parse(body);
+      yield { count: await parts.documents.count(collection, signal) };
+    },
+  };
+}
