@@ -15,6 +15,7 @@ export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';
 export { raceAbort } from './raceAbort.js';
 export { sha256Hex } from './sha256Hex.js';
 export { toAbortError } from './toAbortError.js';
+export { toBase64 } from './toBase64.js';
 export { toOstrakaError } from './toOstrakaError.js';
 export { utf8 } from './utf8.js';
 export { xxh64 } from './xxh64.js';

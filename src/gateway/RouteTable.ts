@@ -1,0 +1,50 @@
+import { gatewayError } from './errors.js';
+import type { Route } from './Route.js';
+
+interface Compiled {
+  readonly route: Route;
+  readonly segments: readonly string[];
+}
+
+const decode = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw gatewayError('REQUEST_MALFORMED', `the path has an invalid percent-encoding: ${segment.slice(0, 80)}`);
+  }
+};
+
+const match = (compiled: Compiled, path: readonly string[]): { readonly [name: string]: string } | undefined => {
+  if (compiled.segments.length !== path.length) return undefined;
+  const parameters: [string, string][] = [];
+  for (const [i, segment] of compiled.segments.entries()) {
+    const part = path[i] as string;
+    if (segment.startsWith(':')) parameters.push([segment.slice(1), decode(part)]);
+    else if (segment !== part) return undefined;
+  }
+  return Object.fromEntries(parameters);
+};
+
+/** Finds the route of a request. A fixed part of a path wins over a parameter. Errors: ROUTE_UNKNOWN, METHOD_NOT_ALLOWED, REQUEST_MALFORMED. */
+export class RouteTable {
+  readonly #routes: readonly Compiled[];
+
+  constructor(routes: readonly Route[]) {
+    const compiled = routes.map((route) => ({ route, segments: route.pattern.split('/').slice(1) }));
+    const parameters = ({ segments }: Compiled): number => segments.filter((segment) => segment.startsWith(':')).length;
+    this.#routes = compiled.sort((left, right) => parameters(left) - parameters(right));
+  }
+
+  find(method: string, path: string): { readonly route: Route; readonly parameters: { readonly [name: string]: string } } {
+    const segments = path.split('/').slice(1);
+    let known = false;
+    for (const compiled of this.#routes) {
+      const parameters = match(compiled, segments);
+      if (!parameters) continue;
+      if (compiled.route.method === method) return { route: compiled.route, parameters };
+      known = true;
+    }
+    if (known) throw gatewayError('METHOD_NOT_ALLOWED', `method ${method} is not supported for ${path}`);
+    throw gatewayError('ROUTE_UNKNOWN', `unknown path '${path}'`);
+  }
+}

@@ -1,0 +1,33 @@
+import type { Metrics } from '../../platform/index.js';
+import type { Route } from '../Route.js';
+import { responses } from '../responses.js';
+
+/** Liveness, readiness and metrics, for orchestrators and Prometheus. */
+export function healthRoutes(parts: {
+  readonly metrics: Metrics;
+  readonly readiness: () => { readonly ready: boolean; readonly reason: string };
+}): readonly Route[] {
+  const style = 'arango' as const;
+  return [
+    { method: 'GET', pattern: '/health/live', style, handle: async () => responses.json(200, { status: 'live' }) },
+    {
+      method: 'GET',
+      pattern: '/health/ready',
+      style,
+      handle: async () => {
+        const { ready, reason } = parts.readiness();
+        return responses.json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', reason }, ready ? {} : { 'retry-after': '1' });
+      },
+    },
+    {
+      method: 'GET',
+      pattern: '/metrics',
+      style,
+      handle: async () => ({
+        status: 200,
+        headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+        body: await parts.metrics.render(),
+      }),
+    },
+  ];
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { Catalog, DatabaseInfo } from '../../sharding/index.js';
+import { checkBody } from '../checkBody.js';
+import type { Route } from '../Route.js';
+import { responses } from '../responses.js';
+
+const created = z.looseObject({ name: z.string() });
+
+const infoOf = ({ name, id }: DatabaseInfo) => ({ name, id: String(id), path: '', isSystem: name === '_system', sharding: '' });
+
+/** Databases: list, current, create, drop. */
+export function databaseRoutes(catalog: Catalog): readonly Route[] {
+  const style = 'arango' as const;
+  const names = async () => responses.arango(200, { result: (await catalog.databases()).map(({ name }) => name) });
+  return [
+    { method: 'GET', pattern: '/_api/database', style, handle: names },
+    { method: 'GET', pattern: '/_api/database/user', style, handle: names },
+    {
+      method: 'GET',
+      pattern: '/_api/database/current',
+      style,
+      handle: async ({ database }) => responses.arango(200, { result: infoOf(await catalog.database(database)) }),
+    },
+    {
+      method: 'POST',
+      pattern: '/_api/database',
+      style,
+      handle: async (context) => {
+        await catalog.createDatabase(checkBody(created, context.json()).name);
+        return responses.arango(201, { result: true });
+      },
+    },
+    {
+      method: 'DELETE',
+      pattern: '/_api/database/:name',
+      style,
+      handle: async ({ parameters }) => {
+        await catalog.dropDatabase(parameters['name'] as string);
+        return responses.arango(200, { result: true });
+      },
+    },
+  ];
+}

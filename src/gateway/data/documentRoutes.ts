@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { type JsonValue, OstrakaError } from '../../base/index.js';
+import type { DocumentOutcome, DocumentRequest, DocumentService } from '../../execution/index.js';
+import type { HttpResponse } from '../../platform/index.js';
+import { type StoredDocument, storageError } from '../../storage/index.js';
+import { checkBody } from '../checkBody.js';
+import { gatewayError } from '../errors.js';
+import type { Route, RouteContext } from '../Route.js';
+import { responses } from '../responses.js';
+
+type Attributes = { readonly [name: string]: JsonValue };
+type Done = Extract<DocumentOutcome, { readonly kind: 'done' }>;
+type WriteKind = 'insert' | 'update' | 'replace' | 'remove';
+
+const flag = z.enum(['true', 'false', '1', '0', 'yes', 'no', 'on', 'off']).transform((text) => ['true', '1', 'yes', 'on'].includes(text));
+const queryOptions = z.looseObject({
+  returnNew: flag.default(false),
+  returnOld: flag.default(false),
+  silent: flag.default(false),
+  keepNull: flag.default(true),
+  mergeObjects: flag.default(true),
+  ignoreRevs: flag.default(true),
+  overwrite: flag.default(false),
+  overwriteMode: z.enum(['ignore', 'replace', 'update', 'conflict']).optional(),
+  onlyget: flag.default(false),
+});
+type Options = z.infer<typeof queryOptions>;
+
+const isObject = (value: JsonValue): value is Attributes => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Documents, one and many: ArangoDB's paths, with `_rev` checks by If-Match or by the body. */
+export function documentRoutes(parts: { readonly documents: DocumentService; readonly documentsMax: number }): readonly Route[] {
+  const writer = new DocumentWriter(parts);
+  const style = 'arango' as const;
+  const single = '/_api/document/:collection/:key';
+  const many = '/_api/document/:collection';
+  return [
+    { method: 'GET', pattern: single, style, handle: (context) => writer.read(context) },
+    { method: 'HEAD', pattern: single, style, handle: (context) => writer.read(context) },
+    { method: 'POST', pattern: many, style, handle: (context) => writer.write('insert', context) },
+    {
+      method: 'PUT',
+      pattern: many,
+      style,
+      handle: (context) => (context.request.query.get('onlyget') === 'true' ? writer.readMany(context) : writer.write('replace', context)),
+    },
+    { method: 'PATCH', pattern: many, style, handle: (context) => writer.write('update', context) },
+    { method: 'DELETE', pattern: many, style, handle: (context) => writer.write('remove', context) },
+    { method: 'PUT', pattern: single, style, handle: (context) => writer.write('replace', context) },
+    { method: 'PATCH', pattern: single, style, handle: (context) => writer.write('update', context) },
+    { method: 'DELETE', pattern: single, style, handle: (context) => writer.write('remove', context) },
+  ];
+}
+
+class DocumentWriter {
+  readonly #documents: DocumentService;
+  readonly #documentsMax: number;
+
+  constructor(parts: { readonly documents: DocumentService; readonly documentsMax: number }) {
+    this.#documents = parts.documents;
+    this.#documentsMax = parts.documentsMax;
+  }
+
+  async read(context: RouteContext): Promise<HttpResponse> {
+    const { database, parameters, request, signal } = context;
+    const found = await this.#documents.read(database, parameters['collection'] as string, parameters['key'] as string, signal);
+    const etag = { etag: `"${found._rev}"` };
+    if (unquote(request.headers['if-none-match']) === found._rev) return responses.empty(304, etag);
+    const wanted = unquote(request.headers['if-match']);
+    if (wanted !== undefined && wanted !== found._rev) throw revisionMismatch(found);
+    return responses.json(200, found, etag);
+  }
+
+  async readMany(context: RouteContext): Promise<HttpResponse> {
+    const selectors = this.#list(context.json());
+    const requests = selectors.map((selector): DocumentRequest => ({ kind: 'read', key: keyOf(selector), document: {}, options: {} }));
+    const outcomes = await this.#run(context, requests);
+    return responses.json(
+      200,
+      outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.new : responses.arangoErrorFields(outcome.error))),
+      errorCodes(outcomes),
+    );
+  }
+
+  async write(kind: WriteKind, context: RouteContext): Promise<HttpResponse> {
+    const options = checkBody(queryOptions, Object.fromEntries(context.request.query));
+    const { key } = context.parameters;
+    const body = kind === 'remove' && key !== undefined ? {} : context.json();
+    if (key === undefined && Array.isArray(body)) return this.#writeMany(kind, context, body, options);
+    const [outcome] = await this.#run(context, [
+      requestOf(kind, { body, key, options, ifMatch: unquote(context.request.headers['if-match']) }),
+    ]);
+    if (outcome?.kind !== 'done') throw new OstrakaError((outcome as Extract<DocumentOutcome, { kind: 'error' }>).error);
+    const shown = outcomeOf(kind, context, outcome, options);
+    const etag = outcome.new ?? outcome.old;
+    return responses.json(kind === 'remove' ? 200 : 201, options.silent ? {} : shown, etag ? { etag: `"${etag._rev}"` } : {});
+  }
+
+  async #writeMany(kind: WriteKind, context: RouteContext, bodies: readonly JsonValue[], options: Options): Promise<HttpResponse> {
+    const requests = this.#list(bodies).map((body) => requestOf(kind, { body, key: undefined, options, ifMatch: undefined }));
+    const outcomes = await this.#run(context, requests);
+    const shown = outcomes.map((outcome) =>
+      outcome.kind === 'done'
+        ? outcomeOf(kind, context, outcome, options)
+        : { ...outcome.error.data, ...responses.arangoErrorFields(outcome.error) },
+    );
+    const visible = options.silent ? shown.filter((one) => 'error' in one) : shown;
+    return responses.json(kind === 'remove' ? 200 : 201, visible, errorCodes(outcomes));
+  }
+
+  #run(context: RouteContext, requests: readonly DocumentRequest[]): Promise<readonly DocumentOutcome[]> {
+    return this.#documents.run(context.database, context.parameters['collection'] as string, requests, context.signal);
+  }
+
+  #list(body: JsonValue): readonly JsonValue[] {
+    if (!Array.isArray(body)) throw gatewayError('PARAMETER_BAD', 'the body must be an array of documents or keys');
+    if (body.length <= this.#documentsMax) return body;
+    throw gatewayError('PARAMETER_BAD', `${body.length} documents in one request; the limit is ${this.#documentsMax}`);
+  }
+}
+
+/** A key from a key, an `_id`, or an object with either. */
+const keyOf = (selector: JsonValue): string => {
+  const named = isObject(selector) ? (selector['_key'] ?? selector['_id']) : selector;
+  if (typeof named !== 'string') throw gatewayError('PARAMETER_BAD', 'a document is named by a key, an _id, or an object with _key');
+  return named.includes('/') ? named.slice(named.indexOf('/') + 1) : named;
+};
+
+const requestOf = (
+  kind: WriteKind,
+  given: { readonly body: JsonValue; readonly key: string | undefined; readonly options: Options; readonly ifMatch: string | undefined },
+): DocumentRequest => {
+  const { body, options } = given;
+  if (kind !== 'remove' && !isObject(body))
+    throw storageError('DOCUMENT_TYPE_INVALID', 'invalid document type: a document is a JSON object');
+  const document = isObject(body) ? body : {};
+  const revision = given.ifMatch ?? (options.ignoreRevs || typeof document['_rev'] !== 'string' ? undefined : document['_rev']);
+  const overwriteMode = options.overwriteMode ?? (options.overwrite ? 'replace' : undefined);
+  const key = given.key ?? (kind === 'insert' ? keyOfInsert(document) : keyOf(body));
+  return {
+    kind,
+    key,
+    document: kind === 'remove' ? {} : document,
+    options: { keepNull: options.keepNull, mergeObjects: options.mergeObjects, revision, overwriteMode },
+  };
+};
+
+// A key that is there but is no string is the client's mistake, not a wish for a new one.
+const keyOfInsert = (document: Attributes): string | undefined => {
+  const key = document['_key'];
+  return key === undefined ? undefined : typeof key === 'string' ? key : JSON.stringify(key);
+};
+
+const outcomeOf = (kind: WriteKind, context: RouteContext, outcome: Done, options: Options): object => {
+  const shown = (outcome.new ?? outcome.old) as StoredDocument;
+  const oldRevision = kind !== 'insert' && outcome.old ? { _oldRev: outcome.old._rev } : {};
+  return {
+    _id: `${context.parameters['collection']}/${shown._key}`,
+    _key: shown._key,
+    _rev: shown._rev,
+    ...(outcome.new ? oldRevision : {}),
+    ...(options.returnNew && outcome.new ? { new: outcome.new } : {}),
+    ...(options.returnOld && outcome.old ? { old: outcome.old } : {}),
+  };
+};
+
+const errorCodes = (outcomes: readonly DocumentOutcome[]): { readonly [name: string]: string } => {
+  const counts = new Map<number, number>();
+  for (const outcome of outcomes)
+    if (outcome.kind === 'error') counts.set(outcome.error.errorNum, (counts.get(outcome.error.errorNum) ?? 0) + 1);
+  return counts.size === 0 ? {} : { 'x-arango-error-codes': [...counts].map(([errorNum, count]) => `${errorNum}:${count}`).join(',') };
+};
+
+const unquote = (header: string | undefined): string | undefined => header?.replace(/^"(.*)"$/, '$1');
+
+const revisionMismatch = ({ _key, _id, _rev }: StoredDocument): OstrakaError =>
+  storageError('REVISION_MISMATCH', `document ${_id} has another revision than the one given`, { data: { _key, _id, _rev } });

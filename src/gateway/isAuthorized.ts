@@ -1,0 +1,33 @@
+import { sha256Hex } from '../base/index.js';
+import type { HttpRequest } from '../platform/index.js';
+
+const decodeBase64 = (text: string): string => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  let bits = 0;
+  let length = 0;
+  let decoded = '';
+  for (const character of text.replace(/=+$/, '')) {
+    bits = (bits << 6) | Math.max(0, alphabet.indexOf(character));
+    length += 6;
+    if (length < 8) continue;
+    length -= 8;
+    decoded += String.fromCharCode((bits >> length) & 255);
+    bits &= (1 << length) - 1;
+  }
+  return decoded;
+};
+
+const presentedKey = (header: string): string => {
+  const [scheme = '', value = ''] = header.split(' ', 2);
+  if (scheme.toLowerCase() === 'bearer') return value;
+  if (scheme.toLowerCase() !== 'basic') return '';
+  const pair = decodeBase64(value);
+  return pair.slice(pair.indexOf(':') + 1);
+};
+
+/** Whether a request may pass: no key configured (loopback only), the liveness probe, or the key as bearer token or basic password. */
+export function isAuthorized(request: Pick<HttpRequest, 'headers'>, apiKey: string | undefined, pattern: string): boolean {
+  if (apiKey === undefined || pattern === '/health/live') return true;
+  // Digests of equal length are compared: the time says nothing of the key.
+  return sha256Hex(presentedKey(request.headers['authorization'] ?? '')) === sha256Hex(apiKey);
+}

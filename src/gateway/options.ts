@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** The HTTP surface of a shard (R34). */
+export const gatewayOptions = z.strictObject({
+  bodyBytesMax: z.int().min(1024).default(33_554_432).describe('largest request body, bytes'),
+  cursorsMax: z.int().min(1).default(1_024).describe('open cursors of one shard'),
+  cursorTtlSeconds: z.number().min(1).default(600).describe('life of an unread cursor, seconds; renewed by reading'),
+  batchSize: z.int().min(1).default(1_000).describe('results of one cursor batch'),
+  documentsMax: z.int().min(1).default(10_000).describe('documents of one request with many'),
+  textsMax: z.int().min(1).default(2_048).describe('texts of one embeddings request'),
+  requestTimeoutMs: z.int().min(1000).default(600_000).describe('longest run of one request, ms'),
+  inferenceTimeoutMs: z.int().min(1000).default(300_000).describe('longest run of one chat completion, ms'),
+});
+
+export type GatewayOptions = z.infer<typeof gatewayOptions>;

@@ -1,0 +1,54 @@
+import type { OstrakaError } from '../base/index.js';
+import type { HttpResponse } from '../platform/index.js';
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+
+/** Waiting clients are told when to come back. */
+const retryHeaders = (error: OstrakaError): { readonly [name: string]: string } =>
+  error.httpStatus === 429 || error.httpStatus === 503 ? { 'retry-after': '1' } : {};
+
+const openAiType = (status: number): string => {
+  if (status === 401) return 'authentication_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+};
+
+/** Answers in the shapes of ArangoDB and of OpenAI. */
+export const responses = {
+  json: (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): HttpResponse => ({
+    status,
+    headers: { ...jsonHeaders, ...headers },
+    body: JSON.stringify(body),
+  }),
+
+  /** ArangoDB's answer: `error` and `code` beside the fields. */
+  arango: (status: number, fields: object, headers: { readonly [name: string]: string } = {}): HttpResponse =>
+    responses.json(status, { ...fields, error: false, code: status }, headers),
+
+  arangoError: (error: OstrakaError): HttpResponse =>
+    responses.json(error.httpStatus, { ...error.data, ...responses.arangoErrorFields(error), code: error.httpStatus }, retryHeaders(error)),
+
+  arangoErrorFields: (error: Pick<OstrakaError, 'errorNum' | 'httpStatus' | 'message' | 'code'>) => ({
+    error: true,
+    errorNum: error.errorNum || error.httpStatus,
+    errorMessage: error.message,
+    ostrakaCode: error.code,
+  }),
+
+  openAiErrorFields: (error: OstrakaError, code = error.code.toLowerCase()) => ({
+    message: error.message,
+    type: openAiType(error.httpStatus),
+    param: typeof error.data['param'] === 'string' ? error.data['param'] : null,
+    code,
+  }),
+
+  openAiError: (error: OstrakaError): HttpResponse =>
+    responses.json(error.httpStatus, { error: { ...responses.openAiErrorFields(error), ...numbersOf(error) } }, retryHeaders(error)),
+
+  /** An answer without a body, for HEAD. */
+  empty: (status: number, headers: { readonly [name: string]: string } = {}): HttpResponse => ({ status, headers, body: '' }),
+};
+
+/** Figures that a program needs to react, such as the token counts of context_length_exceeded. */
+const numbersOf = (error: OstrakaError): object =>
+  Object.fromEntries(Object.entries(error.data).filter(([, value]) => typeof value === 'number'));
