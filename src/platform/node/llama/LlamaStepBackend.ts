@@ -143,7 +143,7 @@ export class LlamaStepBackend implements StepBackend {
 
   #checkRows(rows: readonly BackendRow[]): void {
     assert(rows.length > 0 && rows.length <= rowsMax, 'a call has between one and rowsMax rows', { rows: rows.length, rowsMax });
-    let sequence = -1;
+    let sequence = Number.NEGATIVE_INFINITY;
     let next = 0;
     let wanted = 0;
     for (const row of rows) {

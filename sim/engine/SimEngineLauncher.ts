@@ -1,0 +1,78 @@
+import { toAbortError } from '../../src/base/index.js';
+import {
+  type Clock,
+  type EngineConfig,
+  type EngineLauncher,
+  type LaunchedEngine,
+  type Logger,
+  type Metrics,
+  platformError,
+  type Random,
+} from '../../src/platform/index.js';
+import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
+import { type SimStepCost, SimStepPacer } from './SimStepPacer.js';
+import { ToyEmbeddingBackend } from './ToyEmbeddingBackend.js';
+import { type ScriptedAnswer, ToyStepBackend } from './ToyStepBackend.js';
+
+export interface SimEngineOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Metrics of one engine: like a child's, they are not the shard's. */
+  readonly makeMetrics: () => Metrics;
+  readonly script: readonly ScriptedAnswer[];
+  readonly cost: SimStepCost;
+  /** Virtual time of starting an engine, milliseconds. */
+  readonly launchMs: number;
+}
+
+/**
+ * Starts engines in-process on the toy models: the same scheduler, sampler and service as in a child. `crash` ends the running one as a
+ * killed process would: requests in flight fail with ENGINE_LOST, then `exited` resolves.
+ */
+export class SimEngineLauncher implements EngineLauncher {
+  readonly #options: SimEngineOptions;
+  #launches = 0;
+  #end: ((reason: string) => Promise<void>) | undefined;
+
+  constructor(options: SimEngineOptions) {
+    this.#options = options;
+  }
+
+  async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
+    if (signal.aborted) throw toAbortError(signal);
+    const { clock, launchMs } = this.#options;
+    await clock.sleep(launchMs, signal);
+    const engine = this.#assemble(config);
+    let reportExit: (exit: { readonly reason: string }) => void = () => undefined;
+    const exited = new Promise<{ readonly reason: string }>((resolve) => {
+      reportExit = resolve;
+    });
+    const end = async (reason: string): Promise<void> => {
+      await engine.close(platformError('ENGINE_LOST', `the engine process is gone: ${reason}`, { data: { reason } }));
+      reportExit({ reason });
+    };
+    this.#end = end;
+    return { modelService: engine, pid: ++this.#launches, exited, stop: () => end('stopped') };
+  }
+
+  /** Kills the newest engine; nothing when there is none. */
+  async crash(): Promise<void> {
+    const end = this.#end;
+    this.#end = undefined;
+    await end?.('signal SIGKILL');
+  }
+
+  #assemble(config: EngineConfig): AssembledEngine {
+    const { clock, random, logger, makeMetrics, script, cost } = this.#options;
+    return assembleEngine(config, {
+      stepBackend: new ToyStepBackend({ sequences: config.sequences, contextTokens: config.contextTokens, script }),
+      embeddingBackend: new ToyEmbeddingBackend(),
+      pacer: new SimStepPacer(clock, cost),
+      clock,
+      random: random.fork(`engine ${this.#launches}`),
+      logger,
+      metrics: makeMetrics(),
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import type { EngineConfig, Logger, Metrics, Random, StepBackend } from '../../src/platform/index.js';
+import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
+import { QuickClock } from './QuickClock.js';
+import { SimStepPacer, simStepCost } from './SimStepPacer.js';
+import { ToyEmbeddingBackend } from './ToyEmbeddingBackend.js';
+import { type ScriptedAnswer, ToyStepBackend } from './ToyStepBackend.js';
+
+export interface ToyEngineOptions {
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly sequences: number;
+  readonly contextTokens: number;
+  readonly queueRequestsMax: number;
+  readonly script: readonly ScriptedAnswer[];
+  /** Wraps the toy, for tests that watch or break its calls. */
+  readonly wrap?: (backend: StepBackend) => StepBackend;
+}
+
+export interface ToyEngine {
+  readonly engine: AssembledEngine;
+  readonly clock: QuickClock;
+  readonly config: EngineConfig;
+}
+
+/** The configuration of an engine on toy models: names and digests that nothing checks. */
+export function toyEngineConfig(bounds: {
+  readonly sequences: number;
+  readonly contextTokens: number;
+  readonly queueRequestsMax: number;
+}): EngineConfig {
+  const model = (name: string) => ({ name, path: name, digest: '0'.repeat(64) });
+  return { chatModel: model('toy-chat'), embeddingModel: model('toy-embedding'), threads: 1, ...bounds };
+}
+
+/** One engine on toy models under virtual time of its own. */
+export function openToyEngine(options: ToyEngineOptions): ToyEngine {
+  const { sequences, contextTokens, queueRequestsMax, script, random, logger, metrics, wrap } = options;
+  const clock = new QuickClock();
+  const config = toyEngineConfig({ sequences, contextTokens, queueRequestsMax });
+  const toy = new ToyStepBackend({ sequences, contextTokens, script });
+  const engine = assembleEngine(config, {
+    stepBackend: wrap === undefined ? toy : wrap(toy),
+    embeddingBackend: new ToyEmbeddingBackend(),
+    pacer: new SimStepPacer(clock, simStepCost),
+    clock,
+    random,
+    logger,
+    metrics,
+  });
+  return { engine, clock, config };
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BackendRow, StepBackend } from '../index.js';
+
+export interface StepBackendSubject {
+  readonly name: string;
+  /** At least 4 sequences of at least 512 tokens. */
+  readonly open: () => StepBackend;
+  /** An adapter file that changes the model's logits. */
+  readonly adapterPath: string;
+}
+
+const text = 'The server of the harbour office listens on port 7421 and writes its log to the third disk. ';
+
+/** What every StepBackend keeps: rule R above all, and that a wrong id is an error and not the end of the process. */
+export function stepBackendConformance({ name, open, adapterPath }: StepBackendSubject): void {
+  describe(`StepBackend: ${name}`, () => {
+    let backend: StepBackend;
+    let prompt: Int32Array;
+    beforeAll(() => {
+      backend = open();
+      prompt = backend.tokenize(text.repeat(12), { parseSpecial: false }).slice(0, 200);
+    });
+    afterAll(() => backend.close());
+
+    const rowsOf = (sequence: number, from: number, to: number): BackendRow[] =>
+      Array.from(prompt.subarray(from, to), (token, place) => ({
+        token,
+        position: from + place,
+        sequence,
+        wantLogits: from + place === to - 1,
+      }));
+    /** Computes a prompt cut at `cuts` and returns the logits after its last row. */
+    const prefill = (sequence: number, cuts: readonly number[]): Float32Array => {
+      backend.truncateSequence(sequence, 0);
+      let from = 0;
+      let rows: BackendRow[] = [];
+      for (const to of cuts) {
+        rows = rowsOf(sequence, from, to);
+        backend.decode(rows);
+        from = to;
+      }
+      return backend.logits(rows.length - 1).slice();
+    };
+    const next = (sequence: number, position: number): BackendRow => ({
+      token: prompt[position % prompt.length] as number,
+      position,
+      sequence,
+      wantLogits: true,
+    });
+
+    it('states facts that fit together', () => {
+      const { facts } = backend;
+      expect(facts.rowsMax % 64).toBe(0);
+      expect(facts.rowsMax).toBeGreaterThanOrEqual(128);
+      expect(facts.endTokens.size).toBeGreaterThan(0);
+      for (const token of facts.endTokens) expect(token).toBeLessThan(facts.vocabularySize);
+    });
+
+    it('gives a text back from its tokens', () => {
+      for (const sample of [text, 'grüße, 東京! 🙂', '', 'a\u0000b', '<|im_end|> is text']) {
+        const tokens = backend.tokenize(sample, { parseSpecial: false });
+        const bytes = Array.from(tokens).flatMap((token) => [...backend.tokenBytes(token)]);
+        expect(Buffer.from(bytes).toString('utf8')).toBe(sample);
+      }
+    });
+
+    it('makes control tokens of template parts only', () => {
+      const controls = backend.tokenize(backend.facts.endText, { parseSpecial: true });
+      expect(controls).toHaveLength(1);
+      const asText = backend.tokenize(backend.facts.endText, { parseSpecial: false });
+      expect(Array.from(asText)).not.toContain(controls[0]);
+    });
+
+    it('gives the same bits for a prompt in one piece and in pieces of 64 rows and more (rule R)', () => {
+      const whole = prefill(0, [200]);
+      expect(prefill(1, [64, 200])).toEqual(whole);
+      expect(prefill(2, [70, 136, 200])).toEqual(whole);
+    });
+
+    it('gives the same bits for decode rows alone and together (rule R)', () => {
+      const alone = [0, 1, 2].map((sequence) => {
+        prefill(sequence, [100 + sequence * 40]);
+        backend.decode([next(sequence, 100 + sequence * 40)]);
+        return backend.logits(0).slice();
+      });
+      const rows = [0, 1, 2].map((sequence) => {
+        prefill(sequence, [100 + sequence * 40]);
+        return next(sequence, 100 + sequence * 40);
+      });
+      backend.decode(rows);
+      for (const [row, expected] of alone.entries()) expect(backend.logits(row)).toEqual(expected);
+    });
+
+    it('forgets what was cut off', () => {
+      const expected = prefill(0, [128]);
+      backend.decode([next(0, 128)]);
+      backend.truncateSequence(0, 64);
+      const rows = rowsOf(0, 64, 128);
+      backend.decode(rows);
+      expect(backend.logits(rows.length - 1)).toEqual(expected);
+    });
+
+    it('switches an adapter on and off', () => {
+      const base = prefill(0, [100]);
+      const { digest } = backend.loadAdapter({ path: adapterPath, scale: 1 });
+      expect(backend.loadAdapter({ path: adapterPath, scale: 1, digest }).digest).toBe(digest);
+      backend.useAdapter(digest);
+      const adapted = prefill(1, [100]);
+      expect(adapted).not.toEqual(base);
+      backend.useAdapter(null);
+      expect(prefill(0, [100])).toEqual(base);
+      backend.useAdapter(digest);
+      expect(prefill(2, [100])).toEqual(adapted);
+      backend.unloadAdapter(digest);
+      expect(() => backend.useAdapter(digest)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      backend.useAdapter(null);
+      expect(prefill(0, [100])).toEqual(base);
+    });
+
+    it('refuses an adapter of another digest, or none', () => {
+      const invalid = expect.objectContaining({ code: 'ADAPTER_INVALID' });
+      expect(() => backend.loadAdapter({ path: adapterPath, scale: 1, digest: 'f'.repeat(64) })).toThrow(invalid);
+      expect(() => backend.loadAdapter({ path: '', scale: 1 })).toThrow(invalid);
+    });
+
+    it('refuses ids out of range, wrong positions, wrong order and too many rows', () => {
+      const { vocabularySize, sequencesMax, rowsMax, contextTokens } = backend.facts;
+      const row: BackendRow = { token: 0, position: 0, sequence: 3, wantLogits: true };
+      backend.truncateSequence(3, 0);
+      const wrong: readonly (readonly BackendRow[])[] = [
+        [],
+        [{ ...row, token: vocabularySize }],
+        [{ ...row, token: -1 }],
+        [{ ...row, token: 0.5 }],
+        [{ ...row, sequence: sequencesMax }],
+        [{ ...row, sequence: -1 }],
+        [{ ...row, position: 1 }],
+        [{ ...row, position: contextTokens }],
+        [row, row],
+        [row, { ...row, sequence: 2 }],
+        Array.from({ length: rowsMax + 1 }, (_, position) => ({ ...row, position, wantLogits: false })),
+      ];
+      for (const rows of wrong) expect(() => backend.decode(rows)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      expect(() => backend.tokenBytes(vocabularySize)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      backend.decode([row]);
+      expect(() => backend.logits(1)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    });
+  });
+}

@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { EngineSupervisor, engineOptions } from '../../../src/models/index.js';
+import type { EngineConfig, GenerateEvent, GenerateRequest, LaunchedEngine } from '../../../src/platform/index.js';
+import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics } from '../../../src/platform/node/index.js';
+import { testAdapters } from './testAdapters.js';
+import { testModels } from './testModels.js';
+
+const engineMainPath = 'dist/src/cli/engineMain.js';
+const { signal } = new AbortController();
+const clock = new NodeClock();
+
+const request = (content: string, tokensMax = 24): GenerateRequest => ({
+  requestId: 'test',
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling: { tokensMax, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  priority: 'normal',
+});
+
+const textOf = async (events: AsyncIterable<GenerateEvent>): Promise<string> => {
+  let text = '';
+  for await (const event of events) if (event.kind === 'text') text += event.text;
+  return text;
+};
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe('an engine in a child process (R18)', () => {
+  let config: EngineConfig;
+  let launcher: ChildEngineLauncher;
+  let supervisor: EngineSupervisor | undefined;
+  let launched: LaunchedEngine | undefined;
+  beforeAll(() => {
+    expect(existsSync(engineMainPath), 'the build comes before the integration tests').toBe(true);
+    const { chat, embedding } = testModels();
+    config = { chatModel: chat, embeddingModel: embedding, sequences: 4, contextTokens: 512, threads: 1, queueRequestsMax: 16 };
+    launcher = new ChildEngineLauncher({ engineMainPath, stopMsMax: 3000, logger: PinoLogger.open({ level: 'warn', destination: 2 }) });
+  });
+  afterEach(async () => {
+    await supervisor?.stop();
+    await launched?.stop();
+    supervisor = undefined;
+    launched = undefined;
+  });
+
+  const supervise = async (): Promise<EngineSupervisor> => {
+    const logger = PinoLogger.open({ level: 'error', destination: 2 });
+    const options = engineOptions.parse({});
+    supervisor = new EngineSupervisor({ launcher, config, options, clock, logger, metrics: new PrometheusMetrics() });
+    await supervisor.start(signal);
+    return supervisor;
+  };
+
+  it('answers generation, embedding and counting over the channel, with errors by code', async () => {
+    launched = await launcher.launch(config, signal);
+    const { modelService } = launched;
+    expect(modelService.models().map(({ kind }) => kind)).toEqual(['chat', 'embedding']);
+    expect(await textOf(modelService.generate(request('What is 17 times 3?'), signal))).toContain('51');
+    const { vectors } = await modelService.embed({ requestId: 'e', model: 'default', texts: ['one', 'two'] }, signal);
+    expect(vectors.map(({ length }) => length)).toEqual([384, 384]);
+    expect(await modelService.countTokens('default', 'one two three', signal)).toBe(3);
+    await expect(modelService.embed({ requestId: 'e', model: 'other', texts: [] }, signal)).rejects.toMatchObject({
+      code: 'MODEL_UNKNOWN',
+    });
+    const tooLong = { code: 'CONTEXT_LENGTH_EXCEEDED', data: { tokensMax: 24, contextTokensMax: 512 } };
+    await expect(textOf(modelService.generate(request('word '.repeat(600)), signal))).rejects.toMatchObject(tooLong);
+    const unknown = { ...request('hi'), adapterDigest: 'f'.repeat(64) };
+    await expect(textOf(modelService.generate(unknown, signal))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await expect(modelService.loadAdapter({ path: config.embeddingModel.path, scale: 1 }, signal)).rejects.toMatchObject({
+      code: 'ADAPTER_INVALID',
+    });
+  });
+
+  it('refuses a model that is not what its digest says', async () => {
+    const wrong = { ...config, chatModel: { ...config.chatModel, digest: '0'.repeat(64) } };
+    await expect(launcher.launch(wrong, signal)).rejects.toMatchObject({ code: 'MODEL_INVALID' });
+  });
+
+  it('frees the sequence of an aborted request', async () => {
+    launched = await launcher.launch(config, signal);
+    const { modelService } = launched;
+    const abort = new AbortController();
+    const events = modelService.generate(request('Tell me a long story.', 300), abort.signal);
+    for (let event = await events[Symbol.asyncIterator]().next(); event.value?.kind !== 'text'; )
+      event = await events[Symbol.asyncIterator]().next();
+    abort.abort();
+    await expect(textOf(events)).rejects.toMatchObject({ code: 'CANCELLED' });
+    await clock.sleep(400); // a step, and the next load report
+    expect(modelService.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
+  });
+
+  it('fails what was in flight with ENGINE_LOST when the child is killed', async () => {
+    launched = await launcher.launch(config, signal);
+    const { modelService, pid, exited } = launched;
+    const failing = expect(textOf(modelService.generate(request('Tell me a long story.', 300), signal))).rejects.toMatchObject({
+      code: 'ENGINE_LOST',
+      retryable: true,
+    });
+    await clock.sleep(200);
+    process.kill(pid, 'SIGKILL');
+    await failing;
+    expect((await exited).reason).toContain('SIGKILL');
+    await expect(textOf(modelService.generate(request('hi'), signal))).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+  });
+
+  it('is back within 5 s after kill -9, with its adapters; requests without text are retried', { timeout: 60_000 }, async () => {
+    const service = await supervise();
+    const adapter = await service.loadAdapter({ path: testAdapters()[0], scale: 1 }, signal);
+    const expected = await textOf(service.generate(request('What is 17 times 3?'), signal));
+    const adapted = { ...request('What is 17 times 3?'), adapterDigest: adapter.digest };
+    const expectedAdapted = await textOf(service.generate(adapted, signal));
+    const { enginePid } = service;
+    const startedMs = clock.monotonicMs();
+    const inFlight = textOf(service.generate(request('What is 17 times 3?'), signal));
+    process.kill(enginePid, 'SIGKILL');
+    expect(await inFlight).toBe(expected);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(5000);
+    expect(service.enginePid).not.toBe(enginePid);
+    expect(await textOf(service.generate(adapted, signal))).toBe(expectedAdapted);
+  });
+
+  it('does not retry a request whose text has begun: ENGINE_LOST', async () => {
+    const service = await supervise();
+    const events = service.generate(request('Tell me a long story.', 300), signal);
+    for await (const event of events) {
+      if (event.kind !== 'text') continue;
+      process.kill(service.enginePid, 'SIGKILL');
+      break;
+    }
+    const lost = async (): Promise<void> => {
+      for await (const event of service.generate(request('Tell me a long story.', 300), signal)) {
+        if (event.kind === 'text' && service.enginePid !== 0) process.kill(service.enginePid, 'SIGKILL');
+      }
+    };
+    await expect(lost()).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+  });
+
+  it('ends with its supervisor', async () => {
+    const service = await supervise();
+    const { enginePid } = service;
+    expect(isRunning(enginePid)).toBe(true);
+    await service.stop();
+    expect(isRunning(enginePid)).toBe(false);
+    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+  });
+});

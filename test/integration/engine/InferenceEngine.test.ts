@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GenerateRequest, SamplingOptions } from '../../../src/platform/index.js';
+import {
+  LlamaEmbeddingBackend,
+  LlamaStepBackend,
+  NodeClock,
+  NodeRandom,
+  NodeStepPacer,
+  PinoLogger,
+  PrometheusMetrics,
+} from '../../../src/platform/node/index.js';
+import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import { testAdapters } from './testAdapters.js';
+import { testModels } from './testModels.js';
+
+const greedy: SamplingOptions = { tokensMax: 32, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+
+const passage =
+  'The harbour office keeps a log of every ship. A ship is entered with its name, its captain, its cargo and the hour of its arrival. ' +
+  'The log is copied to the archive at midnight, where it is kept for thirty years. Only the harbour master may correct an entry. ';
+
+/** 16 prompts of 40 to about 400 tokens. */
+const questions = Array.from(
+  { length: 16 },
+  (_, index) =>
+    `${passage.repeat(index % 6)}${['Who keeps the log?', 'What is 17 times 3?', 'Name a fruit.', 'When is it copied?'][index % 4]}`,
+);
+
+const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
+  requestId: 'test',
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling: greedy,
+  priority: 'normal',
+  ...overrides,
+});
+
+describe('InferenceEngine on SmolLM2-135M', () => {
+  const { signal } = new AbortController();
+  let engine: AssembledEngine;
+  beforeAll(() => {
+    const { chat, embedding } = testModels();
+    const bounds = { sequences: 16, contextTokens: 512, threads: 1 };
+    engine = assembleEngine(
+      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
+      {
+        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
+        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
+        pacer: new NodeStepPacer(),
+        clock: new NodeClock(),
+        random: new NodeRandom(),
+        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+        metrics: new PrometheusMetrics(),
+      },
+    );
+  });
+  afterAll(() => engine.close(new Error('test is over')));
+
+  const answer = async (asked: GenerateRequest): Promise<string> => {
+    let text = '';
+    for await (const event of engine.generate(asked, signal)) if (event.kind === 'text') text += event.text;
+    return text;
+  };
+  const oneByOne = async (requests: readonly GenerateRequest[]): Promise<string[]> => {
+    const answers: string[] = [];
+    for (const one of requests) answers.push(await answer(one));
+    return answers;
+  };
+
+  it('gives 16 of 16 prompts the same text alone, all at once and staggered (R22)', { timeout: 180_000 }, async () => {
+    const requests = questions.map((question) => request(question));
+    const alone = await oneByOne(requests);
+    expect(new Set(alone).size).toBeGreaterThan(4);
+    expect(await Promise.all(requests.map(answer))).toEqual(alone);
+    const clock = new NodeClock();
+    const staggered = requests.map(async (one, index) => {
+      await clock.sleep(index * 150);
+      return answer(one);
+    });
+    expect(await Promise.all(staggered)).toEqual(alone);
+  });
+
+  it('gives the same text for the same seed alone and under load, another for another seed (R22)', { timeout: 120_000 }, async () => {
+    const sampling = { ...greedy, temperature: 0.8, topP: 0.95, topK: 40, repetitionPenalty: 1.1 };
+    const requests = questions.slice(0, 8).map((question, index) => request(question, { sampling: { ...sampling, seed: index } }));
+    const alone = await oneByOne(requests);
+    expect(await Promise.all(requests.map(answer))).toEqual(alone);
+    const story = (seed: number) => answer(request('Tell me a story.', { sampling: { ...sampling, seed } }));
+    expect(await story(1)).not.toBe(await story(2));
+  });
+
+  it('serves two adapters and the base model at once, each as alone (R21)', { timeout: 120_000 }, async () => {
+    const loaded = await Promise.all(testAdapters().map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
+    const requests = questions.slice(0, 9).map((question, index) => {
+      const adapter = loaded[index % 3];
+      return request(question, adapter === undefined ? {} : { adapterDigest: adapter.digest });
+    });
+    const alone = await oneByOne(requests);
+    expect(await Promise.all(requests.map(answer))).toEqual(alone);
+    const same = await Promise.all(
+      [undefined, ...loaded].map((adapter) => answer(request(questions[4] as string, adapter && { adapterDigest: adapter.digest }))),
+    );
+    expect(new Set(same).size).toBeGreaterThan(1);
+    for (const { digest } of loaded) await engine.unloadAdapter(digest, signal);
+    expect(engine.adapters()).toEqual([]);
+  });
+
+  it('frees the sequence of a cancelled request at once, in prefill and while decoding (R19)', async () => {
+    for (const eventsBefore of [1, 4]) {
+      const abort = new AbortController();
+      const asked = request(questions[5] as string, { sampling: { ...greedy, tokensMax: 64 } });
+      const events = engine.generate(asked, abort.signal)[Symbol.asyncIterator]();
+      for (let seen = 0; seen < eventsBefore; seen++) await events.next();
+      expect(engine.load().sequencesBusy).toBe(1);
+      abort.abort();
+      expect(engine.load()).toMatchObject({ sequencesBusy: 0, pendingLlmRequests: 0 });
+      await expect(events.next().then(() => events.next())).rejects.toMatchObject({ code: 'CANCELLED' });
+    }
+  });
+
+  it('embeds a large batch while others decode, and keeps its order', { timeout: 120_000 }, async () => {
+    const texts = Array.from({ length: 60 }, (_, index) => `Entry ${index}: ${passage.slice(0, 20 + ((index * 37) % 200))}`);
+    const one = await engine.embed({ requestId: 'one', model: 'default', texts: [texts[17] as string] }, signal);
+    const [batch, text] = await Promise.all([
+      engine.embed({ requestId: 'batch', model: 'default', texts }, signal),
+      answer(request(questions[1] as string)),
+    ]);
+    expect(text).toBe(await answer(request(questions[1] as string)));
+    expect(batch.vectors).toHaveLength(60);
+    const distance =
+      1 - (one.vectors[0] as readonly number[]).reduce((sum, value, place) => sum + value * (batch.vectors[17]?.[place] as number), 0);
+    expect(distance).toBeLessThanOrEqual(1e-6);
+  });
+});
