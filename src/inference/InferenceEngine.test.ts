@@ -1,0 +1,200 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
+import { type GenerateEvent, type GenerateRequest, platformError, type SamplingOptions, type StepBackend } from '../platform/index.js';
+import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
+
+const greedy: SamplingOptions = { tokensMax: 40, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+const { signal } = new AbortController();
+
+const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
+  requestId: content,
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling: greedy,
+  priority: 'normal',
+  ...overrides,
+});
+
+interface Answer {
+  readonly text: string;
+  readonly events: readonly GenerateEvent[];
+}
+
+async function read(events: AsyncIterable<GenerateEvent>): Promise<Answer> {
+  const seen: GenerateEvent[] = [];
+  for await (const event of events) seen.push(event);
+  return { text: seen.map((event) => (event.kind === 'text' ? event.text : '')).join(''), events: seen };
+}
+
+describe('InferenceEngine on the toy model', () => {
+  let toy: ToyEngine | undefined;
+  afterEach(async () => {
+    await toy?.engine.close(new Error('test is over'));
+    toy = undefined;
+  });
+  const open = (overrides: Partial<ToyEngineOptions> = {}) => {
+    const metrics = new PrometheusMetrics();
+    const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
+    const bounds = { sequences: 4, contextTokens: 1024, queueRequestsMax: 32 };
+    toy = openToyEngine({ random: new NodeRandom(), logger, metrics, script: [], ...bounds, ...overrides });
+    return { ...toy, metrics, ask: (asked: GenerateRequest) => read((toy as ToyEngine).engine.generate(asked, signal)) };
+  };
+
+  it('sends admitted first, then text, then finished with usage and timing', async () => {
+    const { ask, engine } = open({ script: [{ question: 'capital', answer: 'It is Norvane.' }] });
+    const { text, events } = await ask(request('What is the capital?'));
+    expect(text).toBe('It is Norvane.');
+    const promptTokens = events[0]?.kind === 'admitted' ? events[0].promptTokens : 0;
+    expect(promptTokens).toBeGreaterThan('What is the capital?'.length);
+    const finished = events.at(-1);
+    expect(finished).toMatchObject({ finishReason: 'stop', usage: { promptTokens, completionTokens: 14, cachedTokens: 0 } });
+    expect(finished?.kind === 'finished' && finished.timing.firstTokenMs).toBeGreaterThan(0);
+    expect(engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0, sequencesTotal: 4 });
+  });
+
+  it('gives the same text alone and under load, greedy and sampled (R22)', async () => {
+    const { ask } = open();
+    const requests = Array.from({ length: 20 }, (_, index) => {
+      const sampling = index % 2 === 0 ? greedy : { ...greedy, temperature: 0.8, topP: 0.9, seed: index };
+      return request(`question ${index} ${'padding '.repeat(index * 5)}`, { sampling });
+    });
+    const alone: string[] = [];
+    for (const one of requests) alone.push((await ask(one)).text);
+    const together = await Promise.all(requests.map(ask));
+    expect(together.map(({ text }) => text)).toEqual(alone);
+  });
+
+  it('ends at tokensMax with "length" and at a stop string with "stop", showing none of it', async () => {
+    const { ask } = open({ script: [{ question: 'count', answer: 'one two three four' }] });
+    const short = await ask(request('count', { sampling: { ...greedy, tokensMax: 5 } }));
+    expect(short.text).toBe('one t');
+    expect(short.events.at(-1)).toMatchObject({ finishReason: 'length', usage: { completionTokens: 5 } });
+    const stopped = await ask(request('count', { sampling: { ...greedy, stop: ['two t', 'xyz'] } }));
+    expect(stopped.text).toBe('one ');
+    expect(stopped.events.at(-1)).toMatchObject({ finishReason: 'stop' });
+  });
+
+  it('refuses what does not fit with both numbers, what it does not serve, and a full queue', async () => {
+    const { ask, engine } = open({ sequences: 1, queueRequestsMax: 1 });
+    await expect(ask(request('x'.repeat(1100)))).rejects.toMatchObject({
+      code: 'CONTEXT_LENGTH_EXCEEDED',
+      data: { tokensMax: 40, contextTokensMax: 1024, promptTokens: expect.any(Number) },
+    });
+    await expect(ask(request('x'.repeat(970)))).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
+    await expect(ask(request('x', { model: 'other' }))).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+    await expect(ask(request('x', { adapterDigest: 'none' }))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await expect(ask(request('x', { sampling: { ...greedy, topP: 0 } }))).rejects.toMatchObject({ code: 'INTERNAL' });
+    const running = engine.generate(request('runs'), signal)[Symbol.asyncIterator]();
+    await running.next();
+    const queued = ask(request('waits'));
+    await expect(ask(request('too many'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    await running.return?.();
+    expect((await queued).text).not.toBe('');
+  });
+
+  it('frees the sequence within a step when a request is cancelled in the queue, in prefill or while decoding (R19)', async () => {
+    const { engine } = open({ sequences: 1 });
+    const endless = { ...greedy, tokensMax: 400 };
+    const script = async (content: string, stepsBefore: number): Promise<void> => {
+      const abort = new AbortController();
+      const events = engine.generate(request(content, { sampling: endless }), abort.signal)[Symbol.asyncIterator]();
+      for (let step = 0; step < stepsBefore; step++) await events.next();
+      const pending = events.next();
+      await Promise.resolve();
+      abort.abort();
+      expect(engine.load()).toMatchObject({ sequencesBusy: 0, pendingLlmRequests: 0 });
+      await expect(pending.then(() => events.next()).then(() => events.next())).rejects.toMatchObject({ code: 'CANCELLED' });
+    };
+    await script('queued', 0);
+    await script('prefilling '.repeat(50), 1);
+    await script('decoding', 3);
+    const left = engine.generate(request('left'), signal)[Symbol.asyncIterator]();
+    await left.next();
+    await left.return?.();
+    expect(engine.load().sequencesBusy).toBe(0);
+  });
+
+  it('serves adapters chosen per request, and unloads one when its last request has ended (R21)', async () => {
+    const { ask, engine } = open();
+    const { digest } = await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal);
+    expect(await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal)).toMatchObject({ digest });
+    await expect(engine.loadAdapter({ path: 'norvane', scale: 0.5 }, signal)).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
+    const adapted = { adapterDigest: digest };
+    const [base, first] = [await ask(request('same')), await ask(request('same', adapted))];
+    expect(first.text).not.toBe(base.text);
+    const both = await Promise.all([ask(request('same')), ask(request('same', adapted)), ask(request('same'))]);
+    expect(both.map(({ text }) => text)).toEqual([base.text, first.text, base.text]);
+    const running = engine.generate(request('same', adapted), signal)[Symbol.asyncIterator]();
+    await running.next();
+    expect(engine.load().activeLoraAdapters).toEqual([digest]);
+    const unloaded = engine.unloadAdapter(digest, signal);
+    await expect(ask(request('same', adapted))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    expect(engine.adapters()).toEqual([]);
+    await running.return?.();
+    await unloaded;
+    await expect(engine.unloadAdapter(digest, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+  });
+
+  it('fails the requests of a failed step and serves the next', async () => {
+    let failing = true;
+    const wrap = (backend: StepBackend): StepBackend =>
+      new Proxy(backend, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name, target);
+          if (name !== 'decode') return typeof value === 'function' ? value.bind(target) : value;
+          return (...rows: Parameters<StepBackend['decode']>) => {
+            if (failing) throw platformError('ENGINE_STEP_FAILED', 'no memory');
+            target.decode(...rows);
+          };
+        },
+      });
+    const { ask, engine } = open({ wrap });
+    await expect(ask(request('x'))).rejects.toMatchObject({ code: 'ENGINE_STEP_FAILED', retryable: true });
+    expect(engine.load().sequencesBusy).toBe(0);
+    failing = false;
+    expect((await ask(request('x'))).text).not.toBe('');
+  });
+
+  it('says every second that a request without text makes progress', async () => {
+    const { ask } = open();
+    const held = await ask(request('x', { sampling: { ...greedy, tokensMax: 300, stop: [], temperature: 0 } }));
+    expect(held.events.filter(({ kind }) => kind === 'progress')).toHaveLength(0);
+    const { ask: askSlow } = open({ script: [{ question: 'x', answer: 'a'.repeat(400) }] });
+    const slow = await askSlow(request('x', { sampling: { ...greedy, tokensMax: 400, stop: [`${'a'.repeat(399)}b`] } }));
+    expect(slow.events.filter(({ kind }) => kind === 'progress').length).toBeGreaterThanOrEqual(3);
+    expect(slow.text).toBe('a'.repeat(400));
+  });
+
+  it('embeds beside generation: order kept, one pack a cycle, too long texts refused whole', async () => {
+    const { ask, engine } = open();
+    const texts = Array.from({ length: 50 }, (_, index) => `text number ${index} ${'word '.repeat(index)}`);
+    const alone = await engine.embed({ requestId: 'one', model: 'default', texts: [texts[7] as string] }, signal);
+    const [{ vectors }] = await Promise.all([engine.embed({ requestId: 'all', model: 'default', texts }, signal), ask(request('beside'))]);
+    expect(vectors).toHaveLength(50);
+    expect(vectors[7]).toEqual(alone.vectors[0]);
+    const long = { requestId: 'long', model: 'default', texts: ['short', 'word '.repeat(300)] };
+    await expect(engine.embed(long, signal)).rejects.toMatchObject({
+      code: 'CONTEXT_LENGTH_EXCEEDED',
+      data: { promptTokens: 302, contextTokensMax: 256 },
+    });
+    const abort = new AbortController();
+    const aborted = engine.embed({ requestId: 'all', model: 'default', texts }, abort.signal);
+    abort.abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  it('publishes its load every cycle (R19), counts tokens, and fails what is in flight on close', async () => {
+    const { engine, metrics } = open();
+    expect(await engine.countTokens('default', '<|im_end|>', signal)).toBe(10);
+    expect(await engine.countTokens('toy-embedding', 'two words', signal)).toBe(4);
+    const running = read(engine.generate(request('x'), signal));
+    const failing = expect(running).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await metrics.render()).toContain('pending_llm_requests 1');
+    await engine.close(platformError('ENGINE_LOST', 'closed'));
+    await failing;
+    expect(await metrics.render()).toContain('pending_llm_requests 0');
+    await expect(engine.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+  });
+});

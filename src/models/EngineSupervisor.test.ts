@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { QuickClock, SimEngineLauncher, simStepCost, toyEngineConfig } from '../../sim/engine/index.js';
+import type { EngineLauncher, GenerateEvent, GenerateRequest } from '../platform/index.js';
+import { platformError } from '../platform/index.js';
+import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
+import { type EngineChange, EngineSupervisor } from './EngineSupervisor.js';
+import { engineOptions } from './options.js';
+
+const { signal } = new AbortController();
+const config = toyEngineConfig({ sequences: 2, contextTokens: 1024, queueRequestsMax: 8 });
+const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
+
+const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
+  requestId: content,
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling: { tokensMax: 40, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  priority: 'normal',
+  ...overrides,
+});
+
+async function read(events: AsyncIterable<GenerateEvent>): Promise<readonly GenerateEvent[]> {
+  const seen: GenerateEvent[] = [];
+  for await (const event of events) seen.push(event);
+  return seen;
+}
+const textOf = (events: readonly GenerateEvent[]): string => events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
+
+describe('EngineSupervisor (R18)', () => {
+  let supervisor: EngineSupervisor | undefined;
+  afterEach(async () => {
+    await supervisor?.stop();
+    supervisor = undefined;
+  });
+
+  const open = async (wrap: (launcher: EngineLauncher) => EngineLauncher = (launcher) => launcher) => {
+    const clock = new QuickClock();
+    const makeMetrics = () => new PrometheusMetrics();
+    const launcher = new SimEngineLauncher({
+      clock,
+      random: new NodeRandom(),
+      logger,
+      makeMetrics,
+      script: [],
+      cost: simStepCost,
+      launchMs: 900,
+    });
+    const metrics = makeMetrics();
+    supervisor = new EngineSupervisor({ launcher: wrap(launcher), config, options: engineOptions.parse({}), clock, logger, metrics });
+    const changes: EngineChange[] = [];
+    supervisor.onChange((change) => changes.push(change));
+    await supervisor.start(signal);
+    return { clock, launcher, metrics, changes, service: supervisor };
+  };
+
+  it('sends a request again when its engine is lost before any text, admitted once', async () => {
+    const { launcher, service, changes, metrics } = await open();
+    const expected = textOf(await read(service.generate(request('long '.repeat(100)), signal)));
+    const events = service.generate(request('long '.repeat(100)), signal)[Symbol.asyncIterator]();
+    const first = await events.next();
+    expect(first.value).toMatchObject({ kind: 'admitted' });
+    await launcher.crash();
+    const rest: GenerateEvent[] = [];
+    for (let next = await events.next(); next.done !== true; next = await events.next()) rest.push(next.value);
+    expect(rest.some(({ kind }) => kind === 'admitted')).toBe(false);
+    expect(textOf(rest)).toBe(expected);
+    expect(changes.map(({ kind }) => kind)).toEqual(['up', 'down', 'up']);
+    expect(await metrics.render()).toContain('engine_restarts_total 1');
+  });
+
+  it('fails a request whose text has begun with ENGINE_LOST', async () => {
+    const { launcher, service } = await open();
+    const running = (async () => {
+      for await (const event of service.generate(request('x'), signal)) if (event.kind === 'text') await launcher.crash();
+    })();
+    await expect(running).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
+  });
+
+  it('is back at once after one crash and within the longest wait after many', async () => {
+    const { clock, launcher, service } = await open();
+    const waits: number[] = [];
+    for (let crash = 0; crash < 8; crash++) {
+      const crashedMs = clock.monotonicMs();
+      await launcher.crash();
+      while (service.enginePid === 0) await clock.sleep(10);
+      waits.push(clock.monotonicMs() - crashedMs);
+    }
+    expect(waits[0]).toBeLessThan(1000);
+    expect(waits.at(-1)).toBeGreaterThan(4000);
+    expect(Math.max(...waits)).toBeLessThan(5000 + 1000);
+    await clock.sleep(31_000);
+    const crashedMs = clock.monotonicMs();
+    await launcher.crash();
+    while (service.enginePid === 0) await clock.sleep(10);
+    expect(clock.monotonicMs() - crashedMs).toBeLessThan(1000);
+  });
+
+  it('reloads adapters before anyone sees the new engine, and drops one that is gone', async () => {
+    let refused = '';
+    const { launcher, service, changes, clock } = await open((inner) => ({
+      launch: async (asked, launchSignal) => {
+        const launched = await inner.launch(asked, launchSignal);
+        const load = launched.modelService.loadAdapter.bind(launched.modelService);
+        launched.modelService.loadAdapter = (adapter, loadSignal) =>
+          adapter.path === refused ? Promise.reject(platformError('ADAPTER_INVALID', 'gone')) : load(adapter, loadSignal);
+        return launched;
+      },
+    }));
+    const kept = await service.loadAdapter({ path: 'kept', scale: 1 }, signal);
+    const lost = await service.loadAdapter({ path: 'lost', scale: 1 }, signal);
+    expect(service.adapters()).toHaveLength(2);
+    refused = 'lost';
+    await launcher.crash();
+    while (service.enginePid === 0) await clock.sleep(10);
+    expect(service.adapters()).toEqual([kept]);
+    expect(changes.map(({ kind }) => kind)).toEqual(['up', 'adapters', 'adapters', 'down', 'adapters', 'up']);
+    expect(textOf(await read(service.generate(request('x', { adapterDigest: kept.digest }), signal)))).not.toBe('');
+    await expect(read(service.generate(request('x', { adapterDigest: lost.digest }), signal))).rejects.toMatchObject({
+      code: 'ADAPTER_UNKNOWN',
+    });
+    await service.unloadAdapter(kept.digest, signal);
+    await expect(service.unloadAdapter(kept.digest, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+  });
+
+  it('answers ENGINE_LOADING when no engine comes in time, and keeps trying', async () => {
+    let launches = 0;
+    const { launcher, service, clock } = await open((inner) => ({
+      launch: (asked, launchSignal) => {
+        launches++;
+        return launches > 1 && launches < 8
+          ? Promise.reject(platformError('MODEL_INVALID', 'disk gone'))
+          : inner.launch(asked, launchSignal);
+      },
+    }));
+    await launcher.crash();
+    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOADING', retryable: true });
+    expect(service.load()).toMatchObject({ sequencesTotal: 2, sequencesBusy: 0 });
+    while (service.enginePid === 0) await clock.sleep(100);
+    expect(await service.countTokens('default', 'x', signal)).toBe(1);
+  });
+
+  it('tells the caller of start why the first engine does not come', async () => {
+    const failing = open(() => ({ launch: () => Promise.reject(platformError('MODEL_INVALID', 'no file')) }));
+    await expect(failing).rejects.toMatchObject({ code: 'MODEL_INVALID' });
+  });
+
+  it('stops while an engine starts, and fails later calls', async () => {
+    const { launcher, service } = await open();
+    await launcher.crash();
+    await service.stop();
+    expect(service.enginePid).toBe(0);
+    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+  });
+});
