@@ -1,0 +1,127 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cliError } from '../errors.js';
+import { openDataFolder } from '../openDataFolder.js';
+import { packageFolder } from '../packageFolder.js';
+import { resolveModel } from '../resolveModel.js';
+import { checkPorts } from '../up/checkPorts.js';
+import { loadSample } from '../up/loadSample.js';
+import { prepareShards } from '../up/prepareShards.js';
+import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
+import type { UpOptions } from '../up/UpOptions.js';
+
+export interface UpFlags {
+  readonly shards: number;
+  readonly data: string;
+  readonly port: number;
+  readonly model: string;
+  readonly embeddingModel: string;
+  readonly adapter: readonly string[];
+  readonly sequences: number;
+  readonly context: number;
+  readonly sample: boolean;
+  readonly recordFrames?: string;
+  readonly json: boolean;
+}
+
+const sampleDomains = ['legal', 'medical', 'engineering'];
+
+/** `ostraka up`: models, certificates, shard processes, sample; runs until SIGINT or SIGTERM and leaves no process behind (R2). */
+export async function upCommand(flags: UpFlags): Promise<void> {
+  const options = toOptions(flags);
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+  await openDataFolder(options.dataFolder);
+  await checkPorts(options);
+  const models = {
+    chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
+    embedding: await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal }),
+  };
+  const prepared = await prepareShards(options, models);
+  const reporter = makeReporter(options);
+  const processes = new ShardProcesses({ onEvent: (event) => reporter.event(event) });
+  try {
+    const stopped = new Promise<'stopped'>((done) => stopping.signal.addEventListener('abort', () => done('stopped'), { once: true }));
+    const ready = await Promise.race([processes.start(prepared), stopped]);
+    if (ready !== 'stopped') {
+      if (options.withSample)
+        await loadSample({ url: (ready[0] as ReadyShard).httpUrl, signal: stopping.signal, report: (line) => reporter.line(line) });
+      reporter.ready(ready);
+      if (!stopping.signal.aborted) await stopped;
+    }
+  } finally {
+    await processes.stop();
+  }
+  process.exit(0);
+}
+
+const toOptions = (flags: UpFlags): UpOptions => ({
+  shards: flags.shards,
+  dataFolder: resolve(flags.data),
+  port: flags.port,
+  model: flags.model,
+  embeddingModel: flags.embeddingModel,
+  adapters: [...(flags.sample ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
+  sequences: flags.sequences,
+  contextTokens: flags.context,
+  withSample: flags.sample,
+  isJson: flags.json,
+  recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),
+});
+
+const sampleAdapters = () =>
+  sampleDomains.map((domain) => ({ domain, file: fileURLToPath(new URL(`sample/adapters/${domain}.gguf`, packageFolder)) }));
+
+const parseAdapter = (text: string): { readonly domain: string; readonly file: string } => {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) throw cliError('USAGE', `--adapter ${text}: give DOMAIN=FILE`);
+  return { domain: text.slice(0, at), file: text.slice(at + 1) };
+};
+
+/** What `up` tells its user: lines for people on a terminal, JSON lines for programs. */
+const makeReporter = (options: UpOptions) => {
+  const write = (text: string): void => {
+    process.stdout.write(`${text}\n`);
+  };
+  let isReady = false;
+  const json = (value: unknown): void => write(JSON.stringify(value));
+  return {
+    line: (text: string): void => {
+      if (!options.isJson) write(text);
+    },
+    event: (event: ShardEvent): void => {
+      if (options.isJson) {
+        if (isReady)
+          json({
+            event: event.kind,
+            ...(event.kind === 'shard-ready' ? toPublic(event.shard) : { id: event.shardId, reason: event.reason }),
+          });
+      } else if (event.kind === 'shard-ready') write(`${event.shard.shardId} is ready at ${event.shard.httpUrl}`);
+      else write(`${event.shardId} ${event.kind === 'shard-lost' ? 'was lost' : 'did not start'} (${event.reason}); starting it again`);
+    },
+    ready: (shards: readonly ReadyShard[]): void => {
+      isReady = true;
+      if (options.isJson) json({ ready: true, shards: shards.map(toPublic), dataDir: options.dataFolder });
+      else write(welcome(options, shards));
+    },
+  };
+};
+
+const toPublic = ({ shardId, httpUrl, rpcPort, pid, enginePid }: ReadyShard) => ({ id: shardId, url: httpUrl, rpcPort, pid, enginePid });
+
+const welcome = (options: UpOptions, shards: readonly ReadyShard[]): string => {
+  const url = shards[0]?.httpUrl ?? '';
+  const database = options.withSample ? ' --db sample' : '';
+  const question = 'Who approves a contract over 50,000 euros?';
+  const domain = options.withSample ? ` DOMAIN 'legal'` : '';
+  const field = options.withSample ? ',"domain":"legal"' : '';
+  return [
+    '',
+    `Ostraka is ready: ${shards.length} shards, data in ${options.dataFolder}. Ctrl-C stops it.`,
+    ...shards.map(({ shardId, httpUrl }) => `  ${shardId}  ${httpUrl}`),
+    'Try:',
+    `  npx ostraka query${database} "RETURN INFER 'default' '${question}'${domain}" --url ${url}`,
+    `  curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"default","messages":[{"role":"user","content":"${question}"}],"temperature":0${field}}'`,
+    '',
+  ].join('\n');
+};

@@ -1,0 +1,94 @@
+#!/usr/bin/env node
+import { Command, InvalidArgumentError } from 'commander';
+import { toOstrakaError } from '../base/index.js';
+import { productVersion } from './productVersion.js';
+
+const defaultUrl = 'http://127.0.0.1:8529';
+
+const integer =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}.`);
+  };
+
+const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
+
+/** Commands load their own parts only when they run: `--help` and `query` must not wait for the engine's libraries. */
+const buildProgram = async (): Promise<Command> => {
+  const program = new Command('ostraka').description('Sharded multi-model database in which every shard also runs LLM inference.');
+  program
+    .version(await productVersion())
+    .showHelpAfterError('(add --help for the options)')
+    .exitOverride();
+
+  program
+    .command('up')
+    .description('start a local cluster; Ctrl-C stops it, the next start finds its data')
+    .option('--shards <count>', 'shard processes', integer(1, 64), 3)
+    .option('--data <folder>', 'data folder', 'ostraka-data')
+    .option('--port <port>', 'HTTP of the first shard; shard i on port+i, RPC on port+100+i', integer(1, 65_000), 8529)
+    .option('--model <name|file>', 'chat model: a name of `model list`, or a GGUF file', 'default')
+    .option('--embedding-model <name|file>', 'embedding model', 'default')
+    .option('--adapter <domain=file>', 'LoRA adapter of a domain; the k-th goes to shard k mod N; repeatable', collect, [])
+    .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
+    .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--sample', 'load the sample database and its adapters', false)
+    .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')
+    .option('--json', 'print events as JSON lines', false)
+    .action(async (options) => (await import('./commands/upCommand.js')).upCommand(options));
+
+  program
+    .command('start')
+    .description('run one shard from a configuration file')
+    .requiredOption('--config <file>', 'YAML or JSON file')
+    .action(async (options) => (await import('./commands/startCommand.js')).startCommand(options));
+
+  program
+    .command('query')
+    .description('run an AQL query')
+    .argument('<aql>')
+    .option('--bind <name=json>', 'bind parameter; repeatable', collect, [])
+    .option('--url <url>', 'any shard', defaultUrl)
+    .option('--db <name>', 'database', '_system')
+    .option('--explain', 'show the plan instead', false)
+    .option('--json', 'print the whole answer as JSON', false)
+    .action(async (aql, options) => (await import('./commands/queryCommand.js')).queryCommand(aql, options));
+
+  program
+    .command('status')
+    .description('show the shards, their slots, adapters, loads and breakers')
+    .option('--url <url>', 'any shard', defaultUrl)
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/statusCommand.js')).statusCommand(options));
+
+  const adapter = program.command('adapter').description('LoRA adapters');
+  adapter
+    .command('evaluate')
+    .description('measure an adapter on held-out questions')
+    .requiredOption('--domain <name>', 'its domain')
+    .requiredOption('--data <file>', 'JSON lines {question, answer}')
+    .option('--adapter <file>', 'judge this file on an engine of its own instead of the cluster’s adapter')
+    .option('--model <name|file>', 'chat model for --adapter', 'default')
+    .option('--embedding-model <name|file>', 'embedding model for --adapter', 'default')
+    .option('--url <url>', 'any shard', defaultUrl)
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/evaluateCommand.js')).evaluateCommand(options));
+
+  return program;
+};
+
+const isCommanderExit = (error: unknown): error is { readonly code: string; readonly exitCode: number } =>
+  typeof error === 'object' && error !== null && String((error as { code?: unknown }).code).startsWith('commander.');
+
+try {
+  const program = await buildProgram();
+  await program.parseAsync();
+} catch (thrown) {
+  if (isCommanderExit(thrown)) process.exit(thrown.exitCode);
+  const error = toOstrakaError(thrown);
+  process.stderr.write(`ostraka: ${error.message} [${error.code}]\n`);
+  if (error.code === 'INTERNAL' && error.cause instanceof Error) process.stderr.write(`${error.cause.stack}\n`);
+  process.exit(1);
+}

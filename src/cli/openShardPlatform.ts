@@ -1,0 +1,72 @@
+import { appendFileSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { asId, type ShardId } from '../base/index.js';
+import {
+  ChildEngineLauncher,
+  FastifyHttpListener,
+  Http2Transport,
+  LmdbMetadataStore,
+  LmdbOrderedStore,
+  NodeClock,
+  NodeRandom,
+  PinoLogger,
+  PrometheusMetrics,
+} from '../platform/node/index.js';
+import type { ShardPlatform } from '../shard/index.js';
+import { openDataFolder } from './openDataFolder.js';
+import { productVersion } from './productVersion.js';
+import type { StartConfig } from './StartConfig.js';
+
+const limits = {
+  connectTimeoutMs: 5_000,
+  pingIntervalMs: 5_000,
+  frameBytesMax: 64 << 20,
+  framesQueuedMax: 256,
+  engineStopMsMax: 2_000,
+} as const;
+
+/** The real adapters of one shard. Errors: DATA_FOLDER_IN_USE, DATA_FORMAT_NEWER, CONFIG_INVALID (certificates). */
+export async function openShardPlatform(config: StartConfig): Promise<ShardPlatform> {
+  const clock = new NodeClock();
+  const { level, file } = config.log;
+  const logger = PinoLogger.open({ level, destination: file ?? 2 });
+  await openDataFolder(config.dataFolder);
+  await mkdir(config.metadataFolder, { recursive: true });
+  const [authority, certificate, key] = await Promise.all(
+    [config.certificates.authority, config.certificates.certificate, config.certificates.key].map((path) => readFile(path, 'utf8')),
+  );
+  const { cluster, process: own } = config.shard;
+  return {
+    clock,
+    random: new NodeRandom(),
+    logger,
+    metrics: new PrometheusMetrics(),
+    store: new LmdbOrderedStore({ folder: config.dataFolder }),
+    metadata: new LmdbMetadataStore({ folder: config.metadataFolder, clock }),
+    transport: new Http2Transport({
+      clusterName: cluster.name,
+      selfShardId: asId<ShardId>(own.shardId),
+      host: own.host,
+      port: own.rpcPort,
+      certificates: { authorities: [authority as string], certificate: certificate as string, key: key as string },
+      ...limits,
+      logger,
+      recordFrame: recorder(config.recordFramesFile),
+    }),
+    listener: new FastifyHttpListener(),
+    launcher: new ChildEngineLauncher({
+      engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
+      stopMsMax: limits.engineStopMsMax,
+      logger,
+    }),
+    productVersion: await productVersion(),
+  };
+}
+
+const recorder = (file: string | undefined) =>
+  file === undefined
+    ? undefined
+    : ({ peer, method, bytes }: { readonly peer: string; readonly method: string; readonly bytes: Uint8Array }): void => {
+        appendFileSync(file, `${JSON.stringify({ peer, method, text: Buffer.from(bytes).toString('utf8') })}\n`);
+      };

@@ -1,0 +1,23 @@
+import { access } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { cliError } from './errors.js';
+import { fileDigest } from './fileDigest.js';
+import { openModelRegistry } from './openModelRegistry.js';
+import type { ModelFile } from './up/prepareShards.js';
+
+const isFile = (text: string): boolean => text.endsWith('.gguf') || text.includes('/');
+
+/** A model by file, or by name from the registry, fetched first if it is not in the cache. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID. */
+export async function resolveModel(request: {
+  readonly nameOrFile: string;
+  readonly kind: 'chat' | 'embedding';
+  readonly signal: AbortSignal;
+}): Promise<ModelFile> {
+  const { nameOrFile, kind, signal } = request;
+  if (!isFile(nameOrFile)) return openModelRegistry().ensure({ name: nameOrFile, kind, signal });
+  const path = resolve(nameOrFile);
+  await access(path).catch((error: Error) => {
+    throw cliError('USAGE', `cannot read model file ${nameOrFile}: ${error.message}`, { cause: error });
+  });
+  return { name: basename(path).replace(/\.gguf$/, ''), path, digest: await fileDigest(path) };
+}

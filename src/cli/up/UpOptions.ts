@@ -1,0 +1,15 @@
+/** `ostraka up`, flags resolved. */
+export interface UpOptions {
+  readonly shards: number;
+  readonly dataFolder: string;
+  readonly port: number;
+  readonly model: string;
+  readonly embeddingModel: string;
+  readonly adapters: readonly { readonly domain: string; readonly file: string }[];
+  readonly sequences: number;
+  readonly contextTokens: number;
+  readonly withSample: boolean;
+  readonly isJson: boolean;
+  /** Diagnosis: a folder where every shard appends the frames it receives. */
+  readonly recordFramesFolder: string | undefined;
+}

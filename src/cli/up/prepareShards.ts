@@ -1,0 +1,123 @@
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { mintCertificates } from '../../platform/node/index.js';
+import { cliError } from '../errors.js';
+import { fileDigest } from '../fileDigest.js';
+import type { StartConfigInput } from '../StartConfig.js';
+import { readFigures } from './readFigures.js';
+import type { UpOptions } from './UpOptions.js';
+
+export interface ModelFile {
+  readonly name: string;
+  readonly path: string;
+  readonly digest: string;
+}
+
+/** One shard that `up` will start. */
+export interface PreparedShard {
+  readonly shardId: string;
+  readonly configFile: string;
+  readonly logFile: string;
+}
+
+const clusterName = 'local';
+
+/** Writes certificates (kept between starts) and one configuration file a shard into the data folder. */
+export async function prepareShards(
+  options: UpOptions,
+  models: { readonly chat: ModelFile; readonly embedding: ModelFile },
+): Promise<readonly PreparedShard[]> {
+  const shardIds = Array.from({ length: options.shards }, (_, i) => `shard-${i}`);
+  await checkShardCount(options.dataFolder, options.shards);
+  await ensureCertificates(options.dataFolder, shardIds);
+  const adapters = await Promise.all(options.adapters.map((adapter) => describeAdapter(adapter)));
+  return Promise.all(
+    shardIds.map(async (shardId, index) => {
+      const own = adapters.filter((_, k) => k % options.shards === index);
+      const config = configOf(options, { shardId, index, shardIds, adapters: own, models });
+      const folder = join(options.dataFolder, 'shards', shardId);
+      await mkdir(folder, { recursive: true });
+      const configFile = join(folder, 'shard.json');
+      await writeFile(configFile, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+      return { shardId, configFile, logFile: join(folder, 'log.jsonl') };
+    }),
+  );
+}
+
+// The ring names its shards: other numbers need a rebalancing that this version does not have (R5).
+const checkShardCount = async (dataFolder: string, shards: number): Promise<void> => {
+  const path = join(dataFolder, 'cluster.json');
+  const stored = await readFile(path, 'utf8').catch(() => undefined);
+  if (stored === undefined) {
+    await writeFile(path, `${JSON.stringify({ shards })}\n`);
+    return;
+  }
+  const known = (JSON.parse(stored) as { readonly shards: number }).shards;
+  if (known !== shards)
+    throw cliError('USAGE', `${dataFolder} was made with ${known} shards; give --shards ${known}, or another --data folder`);
+};
+
+const ensureCertificates = async (dataFolder: string, shardIds: readonly string[]): Promise<void> => {
+  const folder = join(dataFolder, 'certificates');
+  const exist = await Promise.all(
+    ['authority', ...shardIds].map((name) =>
+      access(join(folder, `${name}.pem`)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  if (exist.every(Boolean)) return;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { authority, shards } = await mintCertificates({ clusterName, shardIds, nowMs: Date.now() });
+  for (const [shardId, { certificate, key }] of shards) {
+    await writeFile(join(folder, `${shardId}.pem`), certificate);
+    await writeFile(join(folder, `${shardId}.key`), key, { mode: 0o600 });
+  }
+  await writeFile(join(folder, 'authority.pem'), authority);
+};
+
+const describeAdapter = async ({ domain, file }: UpOptions['adapters'][number]) => {
+  const path = resolve(file);
+  const digest = await fileDigest(path).catch((error: NodeJS.ErrnoException) => {
+    throw cliError('USAGE', `cannot read adapter ${file}: ${error.message}`, { cause: error });
+  });
+  return { domain, path, figures: await readFigures(path, digest) };
+};
+
+const configOf = (
+  options: UpOptions,
+  given: {
+    readonly shardId: string;
+    readonly index: number;
+    readonly shardIds: readonly string[];
+    readonly adapters: StartConfigInput['shard']['process']['adapters'];
+    readonly models: { readonly chat: ModelFile; readonly embedding: ModelFile };
+  },
+): StartConfigInput => {
+  const { shardId, index } = given;
+  const certificate = (name: string): string => join(options.dataFolder, 'certificates', name);
+  const folder = join(options.dataFolder, 'shards', shardId);
+  return {
+    dataFolder: join(folder, 'documents'),
+    metadataFolder: join(options.dataFolder, 'metadata'),
+    certificates: {
+      authority: certificate('authority.pem'),
+      certificate: certificate(`${shardId}.pem`),
+      key: certificate(`${shardId}.key`),
+    },
+    log: { level: 'info', file: join(folder, 'log.jsonl') },
+    ...(options.recordFramesFolder === undefined ? {} : { recordFramesFile: join(options.recordFramesFolder, `${shardId}.jsonl`) }),
+    shard: {
+      cluster: {
+        name: clusterName,
+        initialShards: [...given.shardIds],
+        sequences: options.sequences,
+        contextTokens: options.contextTokens,
+        chatModel: given.models.chat,
+        embeddingModel: given.models.embedding,
+      },
+      process: { shardId, httpPort: options.port + index, rpcPort: options.port + 100 + index, adapters: given.adapters },
+    },
+  };
+};

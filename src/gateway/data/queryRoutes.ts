@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { baseError, type JsonValue } from '../../base/index.js';
+import type { QueryOptions, QueryRequest, QueryService } from '../../execution/index.js';
+import type { HttpResponse } from '../../platform/index.js';
+import { checkBody } from '../checkBody.js';
+import type { GatewayOptions } from '../options.js';
+import type { Route, RouteContext } from '../Route.js';
+import { responses } from '../responses.js';
+import type { CursorBatch, CursorStore } from './CursorStore.js';
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const body = z.looseObject({
+  query: z.string(),
+  bindVars: z.custom<{ readonly [name: string]: JsonValue }>(isObject, { error: 'must be an object' }).optional(),
+  count: z.boolean().optional(),
+  batchSize: z.int().min(1).max(1_000_000).optional(),
+  ttl: z.number().gt(0).max(86_400).optional(),
+  memoryLimit: z.int().min(0).optional(),
+  options: z
+    .looseObject({
+      maxRuntime: z.number().min(0).optional(),
+      memoryLimit: z.int().min(0).optional(),
+      maxWarningCount: z.int().min(0).optional(),
+      failOnWarning: z.boolean().optional(),
+      optimizer: z.looseObject({ rules: z.array(z.string()).optional() }).optional(),
+    })
+    .optional(),
+});
+type Body = z.infer<typeof body>;
+
+/** Cursors, explain and parse. */
+export function queryRoutes(parts: {
+  readonly queries: QueryService;
+  readonly cursors: CursorStore;
+  readonly options: GatewayOptions;
+}): readonly Route[] {
+  const { queries, cursors } = parts;
+  const style = 'arango' as const;
+  const next = async ({ parameters }: RouteContext): Promise<HttpResponse> =>
+    batchAnswer(200, await cursors.next(parameters['id'] as string));
+  return [
+    { method: 'POST', pattern: '/_api/cursor', style, handle: (context) => openCursor(parts, context) },
+    { method: 'POST', pattern: '/_api/cursor/:id', style, handle: next },
+    { method: 'PUT', pattern: '/_api/cursor/:id', style, handle: next },
+    {
+      method: 'DELETE',
+      pattern: '/_api/cursor/:id',
+      style,
+      handle: async ({ parameters }) => {
+        cursors.delete(parameters['id'] as string);
+        return responses.arango(202, { id: parameters['id'] });
+      },
+    },
+    {
+      method: 'POST',
+      pattern: '/_api/explain',
+      style,
+      handle: async (context) => {
+        const { database, ...request } = requestOf(context, checkBody(body, context.json()));
+        const explained = await queries.explain({ database, ...request });
+        const { plan, warnings, rulesSkipped } = explained;
+        return responses.arango(200, { plan, warnings, cacheable: false, stats: { rulesSkipped } });
+      },
+    },
+    {
+      method: 'POST',
+      pattern: '/_api/query',
+      style,
+      handle: async (context) => responses.arango(200, { parsed: true, ...queries.parse(checkBody(body, context.json()).query) }),
+    },
+  ];
+}
+
+const openCursor = async (
+  parts: { readonly queries: QueryService; readonly cursors: CursorStore; readonly options: GatewayOptions },
+  context: RouteContext,
+): Promise<HttpResponse> => {
+  const given = checkBody(body, context.json());
+  const ended = new AbortController();
+  const abort = (): void => ended.abort(baseError('CANCELLED', 'the cursor was deleted or its time ran out'));
+  const unlink = linkAbort(context.signal, ended);
+  const cursor = await parts.queries.execute({ ...requestOf(context, given), signal: ended.signal });
+  const counted = given.count ? await buffered(cursor) : undefined;
+  const batch = await parts.cursors.first(counted?.cursor ?? cursor, {
+    batchSize: given.batchSize ?? parts.options.batchSize,
+    ttlMs: (given.ttl ?? parts.options.cursorTtlSeconds) * 1000,
+    abort,
+  });
+  // From here on the cursor outlives its request.
+  unlink();
+  return batchAnswer(201, batch, counted?.count);
+};
+
+const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) => {
+  const onAbort = (): void => target.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  return () => signal.removeEventListener('abort', onAbort);
+};
+
+type Cursor = Awaited<ReturnType<QueryService['execute']>>;
+
+/** `count: true` asks how many results there are before the first is read: all must be found. The query's memory limit bounds it. */
+const buffered = async (cursor: Cursor): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
+  const blocks: (readonly JsonValue[])[] = [];
+  for await (const block of cursor.blocks) blocks.push(block);
+  const again = async function* () {
+    yield* blocks;
+  };
+  return { cursor: { ...cursor, blocks: again() }, count: blocks.reduce((total, { length }) => total + length, 0) };
+};
+
+const requestOf = ({ database }: RouteContext, given: Body): Omit<QueryRequest, 'signal'> => {
+  const { query, bindVars } = given;
+  return { database, query, ...(bindVars === undefined ? {} : { bindVars }), options: optionsOf(given) };
+};
+
+const optionsOf = ({ memoryLimit, options }: Body): QueryOptions => {
+  const limit = options?.memoryLimit ?? memoryLimit;
+  const entries = {
+    maxRuntime: options?.maxRuntime || undefined,
+    memoryLimit: limit || undefined,
+    maxWarningCount: options?.maxWarningCount,
+    failOnWarning: options?.failOnWarning,
+    optimizerRules: options?.optimizer?.rules,
+  };
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as QueryOptions;
+};
+
+const batchAnswer = (status: number, { id, result, hasMore, extra }: CursorBatch, count?: number): HttpResponse =>
+  responses.arango(status, {
+    ...(id === undefined ? {} : { id }),
+    result,
+    hasMore,
+    cached: false,
+    ...(count === undefined ? {} : { count }),
+    ...(extra ? { extra } : {}),
+  });

@@ -1,0 +1,52 @@
+import type { ClusterModelService } from '../cooperation/index.js';
+import type { DocumentService, QueryService } from '../execution/index.js';
+import type { TopologyView } from '../membership/index.js';
+import type { Clock, Metrics, Random } from '../platform/index.js';
+import type { RemoteExecutor } from '../rpc/index.js';
+import type { Catalog, ConsistentHashRing } from '../sharding/index.js';
+import { clusterRoutes } from './admin/clusterRoutes.js';
+import { healthRoutes } from './admin/healthRoutes.js';
+import type { CursorStore } from './data/CursorStore.js';
+import { collectionRoutes } from './data/collectionRoutes.js';
+import { databaseRoutes } from './data/databaseRoutes.js';
+import { documentRoutes } from './data/documentRoutes.js';
+import { queryRoutes } from './data/queryRoutes.js';
+import { versionRoutes } from './data/versionRoutes.js';
+import { chatRoutes } from './models/chatRoutes.js';
+import { embeddingRoutes } from './models/embeddingRoutes.js';
+import { modelListRoutes } from './models/modelListRoutes.js';
+import type { GatewayOptions } from './options.js';
+import type { Route } from './Route.js';
+
+/** Every path of a shard's HTTP: one table. */
+export function gatewayRoutes(parts: {
+  readonly catalog: Catalog;
+  readonly documents: DocumentService;
+  readonly queries: QueryService;
+  readonly cursors: CursorStore;
+  readonly models: ClusterModelService;
+  readonly executor: RemoteExecutor;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options: GatewayOptions;
+  readonly productVersion: string;
+  readonly topology: () => TopologyView;
+  readonly ring: () => ConsistentHashRing;
+  readonly readiness: () => { readonly ready: boolean; readonly reason: string };
+}): readonly Route[] {
+  const { clock, options } = parts;
+  const urls = (): readonly string[] => parts.topology().members.map(({ httpUrl }) => httpUrl);
+  return [
+    ...versionRoutes({ productVersion: parts.productVersion, nowMs: () => clock.nowMs(), urls }),
+    ...databaseRoutes(parts.catalog),
+    ...collectionRoutes(parts),
+    ...documentRoutes({ documents: parts.documents, documentsMax: options.documentsMax }),
+    ...queryRoutes(parts),
+    ...chatRoutes({ models: parts.models, clock, random: parts.random, timeoutMs: options.inferenceTimeoutMs }),
+    ...embeddingRoutes({ models: parts.models, random: parts.random, textsMax: options.textsMax }),
+    ...modelListRoutes(parts),
+    ...healthRoutes(parts),
+    ...clusterRoutes(parts),
+  ];
+}

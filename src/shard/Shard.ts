@@ -1,0 +1,172 @@
+import { asId, type ShardId, toOstrakaError } from '../base/index.js';
+import type { AdapterPublisher } from '../cooperation/index.js';
+import type { CursorStore, Gateway } from '../gateway/index.js';
+import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
+import type { EngineSupervisor } from '../models/index.js';
+import type { Clock, Logger, MetadataStore, OrderedStore, Timer, Transport } from '../platform/index.js';
+import type { RemoteExecutor, RpcServer } from '../rpc/index.js';
+import type { Catalog, ShardingManager } from '../sharding/index.js';
+import type { DocumentStore, GarbageCollector } from '../storage/index.js';
+import type { LocalTransactions } from '../transactions/index.js';
+import type { ShardConfig } from './ShardConfig.js';
+
+export interface ShardParts {
+  readonly config: ShardConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: OrderedStore;
+  readonly metadata: MetadataStore;
+  readonly transport: Transport;
+  readonly documentStore: DocumentStore;
+  readonly garbage: GarbageCollector;
+  readonly server: RpcServer;
+  readonly executor: RemoteExecutor;
+  readonly gossip: GossipProtocol;
+  readonly registration: ShardRegistration;
+  readonly catalog: Catalog;
+  readonly sharding: ShardingManager;
+  readonly localTransactions: LocalTransactions;
+  readonly engine: EngineSupervisor;
+  readonly publisher: AdapterPublisher;
+  readonly cursors: CursorStore;
+  readonly gateway: Gateway;
+}
+
+/** Where a started shard can be reached. */
+export interface ShardAddress {
+  readonly shardId: ShardId;
+  readonly httpUrl: string;
+  readonly rpcPort: number;
+}
+
+const idle = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 0, sequencesBusy: 0 };
+
+/** An assembled shard: its order of start and stop, and its few background loops. Decides nothing else. */
+export class Shard {
+  readonly #parts: ShardParts;
+  readonly #stopping = new AbortController();
+  readonly #timers = new Map<string, Timer>();
+  #isServing = false;
+  #isEngineUp = false;
+  #lastLoad = '';
+
+  constructor(parts: ShardParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Starts everything but the engine, so that data is there first; then the engine, then the adapters, each announced once loaded.
+   * Resolves when the shard answers requests with its models. Errors: PORT_IN_USE, MODEL_INVALID, ADAPTER_INVALID and the stores' own.
+   */
+  async start(): Promise<ShardAddress> {
+    const { config, catalog, sharding, localTransactions } = this.#parts;
+    await catalog.start();
+    await sharding.start(config.cluster.initialShards.map((id) => asId<ShardId>(id)));
+    await localTransactions.resolve(true);
+    const address = await this.#join();
+    this.#isServing = true;
+    this.#startLoops();
+    await this.#startEngine();
+    return address;
+  }
+
+  /** Stops in reverse order; every part's stop is awaited. Safe after a failed start. */
+  async stop(): Promise<void> {
+    const { gateway, registration, gossip, transport, engine, store, metadata, logger } = this.#parts;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
+    this.#isServing = false;
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#parts.cursors.close();
+    const stops = [
+      () => gateway.stop(),
+      () => registration.stop(),
+      () => engine.stop(),
+      () => gossip.stop(),
+      () => transport.close(),
+      () => store.close(),
+      () => metadata.close(),
+    ];
+    for (const stop of stops) {
+      await stop().catch((error: unknown) => logger.warn('shard.stop_failed', { error: toOstrakaError(error).message }));
+    }
+    logger.info('shard.stopped');
+  }
+
+  readiness(): { readonly ready: boolean; readonly reason: string } {
+    if (!this.#isServing) return { ready: false, reason: 'the shard is starting or stopping' };
+    return this.#isEngineUp ? { ready: true, reason: '' } : { ready: false, reason: 'the engine is starting' };
+  }
+
+  get enginePid(): number {
+    return this.#parts.engine.enginePid;
+  }
+
+  /** Opens the ports and becomes a member. */
+  async #join(): Promise<ShardAddress> {
+    const { config, transport, server, gateway, gossip, registration, executor } = this.#parts;
+    const shardId = asId<ShardId>(config.process.shardId);
+    const incarnation = await registration.nextIncarnation(shardId);
+    const { address } = await transport.listen(server.handle);
+    const { host } = config.process;
+    const http = await gateway.start({ host, port: config.process.httpPort });
+    const httpUrl = `http://${host}:${http.port}`;
+    const self = { shardId, incarnation, host: address.host, rpcPort: address.port, httpUrl };
+    const own = { ready: false, models: [], announcements: [], load: { ...idle, activeLoraAdapters: [] } };
+    gossip.start({ executor, self, own });
+    const entry: GossipEntry = { ...self, version: 1, ...own };
+    await registration.start(entry, (members) => gossip.introduce(members));
+    return { shardId, httpUrl, rpcPort: address.port };
+  }
+
+  async #startEngine(): Promise<void> {
+    const { engine, gossip, publisher, config } = this.#parts;
+    engine.onChange((change) => {
+      if (change.kind === 'adapters') return;
+      this.#isEngineUp = change.kind === 'up';
+      const models = engine.models().map(({ name, digest, kind }) => ({ name, digest, kind }));
+      gossip.announce({ ready: this.#isEngineUp, models });
+    });
+    await engine.start(this.#stopping.signal);
+    for (const adapter of config.process.adapters) await publisher.publish(adapter, this.#stopping.signal);
+  }
+
+  #startLoops(): void {
+    const { config, localTransactions } = this.#parts;
+    this.#every('resolve', config.process.resolveIntervalMs, () => localTransactions.resolve(false));
+    this.#every('garbage', config.process.garbageIntervalMs, () => this.#collectGarbage());
+    this.#every('load', config.process.loadIntervalMs, async () => this.#reportLoad());
+  }
+
+  async #collectGarbage(): Promise<void> {
+    const { documentStore, garbage, catalog } = this.#parts;
+    const live = await catalog.liveCollectionIds();
+    await garbage.step(documentStore.advanceHorizon(), (collection) => live.has(collection));
+  }
+
+  #reportLoad(): void {
+    const load = this.#parts.engine.load();
+    const text = JSON.stringify(load);
+    // An unchanged report still goes out by the rounds of gossip, which keep it fresh.
+    if (text !== this.#lastLoad || this.#parts.gossip.view().epoch === 0) this.#parts.gossip.reportLoad(load);
+    this.#lastLoad = text;
+  }
+
+  /** Runs `work` again and again with a pause between; a failure is logged and the next turn comes all the same. */
+  #every(name: string, pauseMs: number, work: () => Promise<unknown>): void {
+    const turn = async (): Promise<void> => {
+      try {
+        await work();
+      } catch (thrown) {
+        const error = toOstrakaError(thrown);
+        if (!this.#stopping.signal.aborted)
+          this.#parts.logger.warn('shard.loop_failed', { loop: name, code: error.code, error: error.message });
+      }
+      if (!this.#stopping.signal.aborted) this.#every(name, pauseMs, work);
+    };
+    this.#timers.set(
+      name,
+      this.#parts.clock.setTimer(pauseMs, () => void turn()),
+    );
+  }
+}

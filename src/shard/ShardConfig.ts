@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { cooperationOptions } from '../cooperation/index.js';
+import { executionOptions } from '../execution/index.js';
+import { gatewayOptions } from '../gateway/index.js';
+import { membershipOptions } from '../membership/index.js';
+import { engineOptions } from '../models/index.js';
+import { routingOptions } from '../routing/index.js';
+import { rpcOptions } from '../rpc/index.js';
+import { storageOptions } from '../storage/index.js';
+import { transactionOptions } from '../transactions/index.js';
+
+const shardId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
+const modelFile = z.strictObject({ name: z.string().min(1).max(256), path: z.string().min(1), digest: z.string().regex(/^[0-9a-f]{64}$/) });
+const share = z.number().min(0).max(1);
+
+const adapterFigures = z.strictObject({
+  accuracyDelta: z.number().min(-1).max(1),
+  baseAccuracy: share,
+  adapterAccuracy: share,
+  performanceDeltaP99Ms: z.number().min(-1e6).max(1e6),
+  trainingSamples: z.int().min(0),
+  federationRound: z.int().min(0),
+  source: z.enum(['measured', 'declared']),
+});
+
+/** Options that must be the same on all shards of a cluster. */
+const clusterOptions = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .describe('name of the cluster, part of every certificate'),
+  initialShards: z.array(shardId).min(1).max(4096).describe('the shards that the ring is created over at the first start'),
+  sequences: z.int().min(1).max(256).default(16).describe('sequences of an engine'),
+  contextTokens: z.int().min(256).max(1_048_576).default(2_048).describe('tokens a sequence'),
+  chatModel: modelFile.describe('model of `default` in chat and INFER'),
+  embeddingModel: modelFile.describe('model of `default` in embeddings and EMBED'),
+});
+
+/** Options of one process. */
+const processOptions = z.strictObject({
+  shardId,
+  host: z.string().default('127.0.0.1').describe('address that HTTP and RPC listen on'),
+  httpPort: z.int().min(0).max(65_535).describe('port of HTTP; 0 = any'),
+  rpcPort: z.int().min(0).max(65_535).describe('port of RPC between shards; 0 = any'),
+  apiKey: z.string().min(16).optional().describe('key that every request must carry; needed off loopback'),
+  threads: z.int().min(1).max(1024).default(1).describe('compute threads of the engine'),
+  queueRequestsMax: z.int().min(1).default(128).describe('requests that wait for the engine; more get 429'),
+  adapters: z
+    .array(
+      z.strictObject({
+        domain: z.string().min(1).max(128),
+        path: z.string().min(1),
+        scale: z.number().min(0).max(100).default(1),
+        figures: adapterFigures,
+      }),
+    )
+    .max(256)
+    .default([]),
+  garbageIntervalMs: z.int().min(100).default(5_000).describe('time between two steps of garbage collection, ms'),
+  resolveIntervalMs: z.int().min(50).default(1_000).describe('time between two looks for transactions in doubt, ms'),
+  loadIntervalMs: z.int().min(10).default(200).describe('time between two looks at the own load, ms'),
+});
+
+/** Everything a shard is told, resolved and frozen. Unknown names are errors. */
+export const shardConfig = z.strictObject({
+  cluster: clusterOptions,
+  process: processOptions,
+  storage: storageOptions.prefault({}),
+  rpc: rpcOptions.prefault({}),
+  transactions: transactionOptions.prefault({}),
+  membership: membershipOptions.prefault({}),
+  routing: routingOptions.prefault({}),
+  cooperation: cooperationOptions.prefault({}),
+  engine: engineOptions.prefault({}),
+  execution: executionOptions.prefault({}),
+  gateway: gatewayOptions.prefault({}),
+});
+
+export type ShardConfig = z.infer<typeof shardConfig>;
+export type ShardConfigInput = z.input<typeof shardConfig>;

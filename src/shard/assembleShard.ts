@@ -1,0 +1,208 @@
+import { asId, type ShardId } from '../base/index.js';
+import { AdapterPublisher, ClusterModelService, declareCooperationMetrics, modelMethods, RequestRouter } from '../cooperation/index.js';
+import {
+  DocumentService,
+  documentMethods,
+  executionMethods,
+  FragmentRunner,
+  LocalDocuments,
+  QueryService,
+  ShardTransactions,
+} from '../execution/index.js';
+import { CursorStore, Gateway, gatewayRoutes } from '../gateway/index.js';
+import { GossipProtocol, gossipMethods, ShardRegistration } from '../membership/index.js';
+import { EngineSupervisor } from '../models/index.js';
+import type {
+  Clock,
+  EngineLauncher,
+  HttpListener,
+  Logger,
+  MetadataStore,
+  Metrics,
+  OrderedStore,
+  Random,
+  Transport,
+} from '../platform/index.js';
+import { AdaptiveShardRouter, Reservations } from '../routing/index.js';
+import { declareRpcMetrics, RemoteExecutor, RpcServer } from '../rpc/index.js';
+import { Catalog, ShardingManager } from '../sharding/index.js';
+import { DocumentStore, GarbageCollector, type Timestamp } from '../storage/index.js';
+import { DecisionLog, LocalTransactions, TransactionCoordinator, transactionMethods } from '../transactions/index.js';
+import { Shard } from './Shard.js';
+import type { ShardConfig } from './ShardConfig.js';
+import { toEngineConfig } from './toEngineConfig.js';
+
+/** The ports of one shard. The shard closes what it was given when it stops. */
+export interface ShardPlatform {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly store: OrderedStore;
+  readonly metadata: MetadataStore;
+  readonly transport: Transport;
+  readonly listener: HttpListener;
+  readonly launcher: EngineLauncher;
+  /** Version of the product, for clients that ask. */
+  readonly productVersion: string;
+}
+
+/**
+ * Puts a shard together: the one visible place where its parts meet (R1). Builds in order, hands each part its options and collaborators
+ * by name, registers the RPC table. Nothing runs before `start`.
+ */
+export function assembleShard(config: ShardConfig, platform: ShardPlatform): Shard {
+  const { clock, random, metrics, metadata } = platform;
+  const selfShardId = asId<ShardId>(config.process.shardId);
+  const logger = platform.logger.child({ shard: selfShardId });
+
+  const documentStore = DocumentStore.open({ store: platform.store, clock, options: config.storage });
+  const timestamps = documentStore.timestamps;
+  const exchange = { last: () => timestamps.last(), observe: (timestamp: number) => timestamps.observe(timestamp as Timestamp) };
+  const garbage = new GarbageCollector({ store: platform.store, rowsMax: config.storage.garbageRowsMax });
+
+  const rpcMetrics = declareRpcMetrics(metrics);
+  const server = new RpcServer({ timestamps: exchange, clock, logger, metrics: rpcMetrics });
+  const gossip = new GossipProtocol({ selfShardId, clock, random: random.fork('gossip'), logger, metrics, options: config.membership });
+  const registration = new ShardRegistration({ metadata, clock, logger, options: config.membership });
+  const executor = new RemoteExecutor({
+    selfShardId,
+    transport: platform.transport,
+    server,
+    peers: gossip,
+    clock,
+    random: random.fork('rpc'),
+    timestamps: exchange,
+    metrics: rpcMetrics,
+    logger,
+    options: config.rpc,
+  });
+
+  const catalog = new Catalog({ metadata });
+  const sharding = new ShardingManager({ metadata, logger });
+  const decisions = new DecisionLog({ metadata, options: config.transactions });
+  const localTransactions = new LocalTransactions({ documents: documentStore, decisions, clock, logger, options: config.transactions });
+  const transactions = new TransactionCoordinator({
+    executor,
+    timestamps,
+    decisions,
+    clock,
+    random: random.fork('transactions'),
+    logger,
+    metrics,
+    options: config.transactions,
+  });
+
+  const engineConfig = toEngineConfig(config);
+  const engine = new EngineSupervisor({
+    launcher: platform.launcher,
+    config: engineConfig,
+    options: config.engine,
+    clock,
+    logger,
+    metrics,
+  });
+  const cooperationMetrics = declareCooperationMetrics(metrics);
+  const router = new RequestRouter({
+    router: new AdaptiveShardRouter(config.routing),
+    reservations: new Reservations(),
+    topology: () => gossip.view(),
+    ring: () => sharding.ring,
+    executor,
+    clock,
+    metrics: cooperationMetrics,
+  });
+  const models = new ClusterModelService({
+    router,
+    executor,
+    local: engine,
+    clock,
+    logger,
+    metrics: cooperationMetrics,
+    options: config.cooperation,
+    onUnreachable: (shardId, refused) => gossip.reportUnreachable(shardId, refused),
+  });
+  const publisher = new AdapterPublisher({ modelService: engine, gossip, clock, logger });
+
+  const localDocuments = new LocalDocuments({ documents: documentStore, options: config.storage });
+  const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents') });
+
+  const fragments = new FragmentRunner({
+    shardId: selfShardId,
+    transactions: new ShardTransactions({ local: localTransactions, documents: documentStore }),
+    sharding,
+    models,
+    clock,
+    random: random.fork('fragments'),
+    options: config.execution,
+  });
+  const queries = new QueryService({
+    catalog,
+    sharding,
+    executor,
+    transactions,
+    models,
+    clock,
+    random: random.fork('queries'),
+    logger,
+    metrics,
+    options: config.execution,
+  });
+  const cursors = new CursorStore({ clock, random: random.fork('cursors'), cursorsMax: config.gateway.cursorsMax });
+
+  const gateway: Gateway = new Gateway({
+    listener: platform.listener,
+    clock,
+    logger,
+    metrics,
+    options: config.gateway,
+    apiKey: config.process.apiKey,
+    routes: gatewayRoutes({
+      catalog,
+      documents,
+      queries,
+      cursors,
+      models,
+      executor,
+      metrics,
+      clock,
+      random: random.fork('gateway'),
+      options: config.gateway,
+      productVersion: platform.productVersion,
+      topology: () => gossip.view(),
+      ring: () => sharding.ring,
+      readiness: () => shard.readiness(),
+    }),
+  });
+
+  server.register({
+    ...gossipMethods(gossip),
+    ...transactionMethods(localTransactions),
+    ...executionMethods(fragments),
+    ...documentMethods({ documents: localDocuments, sharding }),
+    ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
+  });
+
+  const shard: Shard = new Shard({
+    config,
+    clock,
+    logger,
+    store: platform.store,
+    metadata,
+    transport: platform.transport,
+    documentStore,
+    garbage,
+    server,
+    executor,
+    gossip,
+    registration,
+    catalog,
+    sharding,
+    localTransactions,
+    engine,
+    publisher,
+    cursors,
+    gateway,
+  });
+  return shard;
+}
