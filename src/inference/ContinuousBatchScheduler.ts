@@ -1,7 +1,7 @@
 import { assert } from '../base/index.js';
 import type { LoadReport } from '../platform/index.js';
 import type { InferenceOptions } from './options.js';
-import { type BatchPlan, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
+import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
 
 /** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
@@ -33,7 +33,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   readonly #queue: RequestQueue<Request>;
   readonly #holders: (Request | undefined)[];
   readonly #queueMsSamples: number[] = [];
-  #turn: SchedulerTurn = { adapterDigest: null, steps: 0, decodeStepsSincePiece: 0 };
+  #turn: SchedulerTurn = firstTurn;
   #admissions = 0;
 
   constructor(bounds: SchedulerBounds, options: InferenceOptions) {

@@ -37,7 +37,11 @@ describe('InferenceEngine on the toy model', () => {
     const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
     const bounds = { sequences: 4, contextTokens: 1024, queueRequestsMax: 32 };
     toy = openToyEngine({ random: new NodeRandom(), logger, metrics, script: [], ...bounds, ...overrides });
-    return { ...toy, metrics, ask: (asked: GenerateRequest) => read((toy as ToyEngine).engine.generate(asked, signal)) };
+    return {
+      ...toy,
+      metrics,
+      ask: (asked: GenerateRequest) => read((toy as ToyEngine).engine.generate(asked, new AbortController().signal)),
+    };
   };
 
   it('sends admitted first, then text, then finished with usage and timing', async () => {

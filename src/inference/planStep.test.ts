@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inferenceOptions } from './options.js';
-import { type BatchPlan, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
+import { type BatchPlan, firstTurn, planStep, type SequenceState, turnAfter } from './planStep.js';
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
-const freshTurn: SchedulerTurn = { adapterDigest: null, steps: 0, decodeStepsSincePiece: 0 };
 
 interface Work {
   readonly adapterDigest: string | null;
@@ -35,7 +34,7 @@ const isOver = (slot: Running): boolean => !isPrefilling(slot) && --slot.answerT
 /** Runs the planner over work that is admitted to the lowest free id, and hands every plan to `watch` with the state it was made from. */
 function runAll(work: readonly Work[], sequences: number, watch: (plan: BatchPlan, running: readonly Running[]) => void): void {
   const slots: (Running | undefined)[] = new Array<undefined>(sequences).fill(undefined);
-  let turn = freshTurn;
+  let turn = firstTurn;
   let admission = 0;
   for (let steps = 0; ; steps++) {
     expect(steps).toBeLessThan(100_000);
@@ -136,7 +135,7 @@ describe('planStep shares the time', () => {
     return { sequence, adapterDigest: null, promptTokens, prefilledTokens, admission: sequence };
   };
   const plans = (sequences: readonly SequenceState[], count: number): BatchPlan[] => {
-    let turn = freshTurn;
+    let turn = firstTurn;
     return Array.from({ length: count }, () => {
       const plan = planStep({ sequences, turn, rowsMax }, options);
       turn = turnAfter(turn, plan);
@@ -145,12 +144,12 @@ describe('planStep shares the time', () => {
   };
 
   it('prefills in large pieces while nobody decodes', () => {
-    expect(planStep({ sequences: [prefilling(0, 1000)], turn: freshTurn, rowsMax }, options)).toMatchObject({ rows: 256 });
+    expect(planStep({ sequences: [prefilling(0, 1000)], turn: firstTurn, rowsMax }, options)).toMatchObject({ rows: 256 });
   });
 
   it('shortens the piece before a remainder below 64, or folds the remainder in', () => {
     const rowsOf = (promptTokens: number, others: readonly SequenceState[]): number => {
-      const turn = { ...freshTurn, decodeStepsSincePiece: 9 };
+      const turn = { ...firstTurn, decodeStepsSincePiece: 9 };
       const plan = planStep({ sequences: [prefilling(0, promptTokens), ...others], turn, rowsMax }, options);
       return plan.kind === 'prefill' ? plan.rows : 0;
     };
@@ -163,8 +162,37 @@ describe('planStep shares the time', () => {
       plans(sequences, 10)
         .map(({ kind }) => kind[0])
         .join('');
-    expect(kinds([decoding(0), prefilling(1, 1000)])).toBe('ddddpddddp');
-    expect(kinds([decoding(0), prefilling(1, 1000), prefilling(2, 1000)])).toBe('ddpddpddpd');
+    expect(kinds([decoding(0), prefilling(1, 1000)])).toBe('pddddpdddd');
+    expect(kinds([decoding(0), prefilling(1, 1000), prefilling(2, 1000)])).toBe('pddpddpddp');
+  });
+
+  it('fills the batch after one decode step when a burst of prompts ends in a piece each, or at once when they are short', () => {
+    let turn = firstTurn;
+    const waiting = [prefilling(1, 100), prefilling(2, 50), prefilling(3, 50), prefilling(4, 50)];
+    let running: readonly SequenceState[] = [decoding(0), ...waiting];
+    const steps: string[] = [];
+    for (let step = 0; step < 7; step++) {
+      const plan = planStep({ sequences: running, turn, rowsMax }, options);
+      turn = turnAfter(turn, plan);
+      steps.push(plan.kind === 'prefill' ? `p${plan.sequence}` : 'd');
+      running = running.map((one) => (plan.kind === 'prefill' && one.sequence === plan.sequence ? decoding(one.sequence) : one));
+    }
+    expect(steps).toEqual(['p1', 'd', 'p2', 'p3', 'd', 'p4', 'd']);
+  });
+
+  it('never puts 128 prompt rows or more between two decode steps of the others', () => {
+    fc.assert(
+      fc.property(workload, (work) => {
+        let rows = 0;
+        runAll(work, 8, (plan, running) => {
+          const othersDecode = running.some(
+            (one) => !isPrefilling(one) && plan.kind !== 'idle' && one.adapterDigest === plan.adapterDigest,
+          );
+          rows = plan.kind === 'prefill' && othersDecode ? rows + plan.rows : 0;
+          expect(rows).toBeLessThan(128);
+        });
+      }),
+    );
   });
 
   it('gives adapter groups turns of several steps', () => {

@@ -18,7 +18,14 @@ export interface SchedulerTurn {
   /** Steps this adapter group has run in a row. */
   readonly steps: number;
   readonly decodeStepsSincePiece: number;
+  /** Prompt rows computed since the last decode step. */
+  readonly rowsSinceDecode: number;
+  /** The last piece ended its prompt. */
+  readonly promptEnded: boolean;
 }
+
+/** Before the first step. */
+export const firstTurn: SchedulerTurn = { adapterDigest: null, steps: 0, decodeStepsSincePiece: 0, rowsSinceDecode: 0, promptEnded: true };
 
 export interface SchedulerState {
   /** Running requests by ascending sequence id. */
@@ -28,19 +35,21 @@ export interface SchedulerState {
   readonly rowsMax: number;
 }
 
+interface PrefillPlan {
+  readonly kind: 'prefill';
+  readonly adapterDigest: string | null;
+  readonly sequence: number;
+  /** First position of the piece. */
+  readonly from: number;
+  readonly rows: number;
+  /** The piece ends the prompt: its last row gives the first token. */
+  readonly last: boolean;
+}
+
 /** One call of the model. Prefill rows of one sequence, or one row of each decoding sequence of one adapter group: never both (rule R). */
 export type BatchPlan =
   | { readonly kind: 'idle' }
-  | {
-      readonly kind: 'prefill';
-      readonly adapterDigest: string | null;
-      readonly sequence: number;
-      /** First position of the piece. */
-      readonly from: number;
-      readonly rows: number;
-      /** The piece ends the prompt: its last row gives the first token. */
-      readonly last: boolean;
-    }
+  | PrefillPlan
   | { readonly kind: 'decode'; readonly adapterDigest: string | null; readonly sequences: readonly number[] };
 
 type PlanOptions = Pick<
@@ -49,13 +58,15 @@ type PlanOptions = Pick<
 >;
 
 /** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
-export const pieceRowsMin = 64;
+const pieceRowsMin = 64;
 
 const isPrefilling = ({ prefilledTokens, promptTokens }: SequenceState): boolean => prefilledTokens < promptTokens;
 
 /**
  * Decides the next call of the model; a pure function. Adapter groups take turns of several steps; within a turn the oldest unfinished
- * prompt gets a piece, then everyone decodes for some steps. Prompts are cut by rule R: pieces of at least 64 rows, a prompt below 64
+ * prompt gets a piece, then everyone decodes for some steps: for several while a long prompt is computed, so that others keep their pace,
+ * for one after a prompt has ended, so that a burst of short prompts soon fills the batch (a step of few rows costs nearly as much as one
+ * of many). Between two decode steps of the others lie fewer than 128 prompt rows. Prompts are cut by rule R: pieces of at least 64 rows, a prompt below 64
  * tokens whole, so that the bits do not depend on the cut.
  */
 export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan {
@@ -64,9 +75,9 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
   const members = state.sequences.filter((sequence) => sequence.adapterDigest === adapterDigest);
   const decoding = members.filter((sequence) => !isPrefilling(sequence));
   const waiting = members.filter(isPrefilling);
-  if (waiting.length > 0 && pieceIsDue(state.turn, { decoding: decoding.length, waiting: waiting.length }, options)) {
-    return planPiece(waiting, state, options);
-  }
+  const piece = waiting.length === 0 ? undefined : planPiece(waiting, state, options);
+  if (piece !== undefined && pieceIsDue(piece.rows, state.turn, { decoding: decoding.length, waiting: waiting.length }, options))
+    return piece;
   return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence) };
 }
 
@@ -74,8 +85,11 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
 export function turnAfter(turn: SchedulerTurn, plan: BatchPlan): SchedulerTurn {
   if (plan.kind === 'idle') return turn;
   const steps = plan.adapterDigest === turn.adapterDigest ? turn.steps + 1 : 1;
-  const decodeStepsSincePiece = plan.kind === 'prefill' ? 0 : turn.decodeStepsSincePiece + 1;
-  return { adapterDigest: plan.adapterDigest, steps, decodeStepsSincePiece };
+  const { adapterDigest } = plan;
+  if (plan.kind === 'decode') {
+    return { ...turn, adapterDigest, steps, decodeStepsSincePiece: turn.decodeStepsSincePiece + 1, rowsSinceDecode: 0 };
+  }
+  return { adapterDigest, steps, decodeStepsSincePiece: 0, rowsSinceDecode: turn.rowsSinceDecode + plan.rows, promptEnded: plan.last };
 }
 
 /** The present group goes on until its turn is over and another has work; then the next in the order of digests. */
@@ -88,13 +102,20 @@ function groupInTurn({ sequences, turn }: SchedulerState, options: PlanOptions):
   return next === undefined || next === '' ? null : next;
 }
 
-function pieceIsDue(turn: SchedulerTurn, count: { readonly decoding: number; readonly waiting: number }, options: PlanOptions): boolean {
+function pieceIsDue(
+  rows: number,
+  turn: SchedulerTurn,
+  count: { readonly decoding: number; readonly waiting: number },
+  options: PlanOptions,
+): boolean {
   if (count.decoding === 0) return true;
+  if (turn.decodeStepsSincePiece === 0) return turn.promptEnded && turn.rowsSinceDecode + rows < options.pieceRowsUnderLoad + pieceRowsMin;
+  if (turn.promptEnded) return true;
   const between = count.waiting > count.decoding ? options.decodeStepsBetweenPiecesMin : options.decodeStepsBetweenPiecesMax;
   return turn.decodeStepsSincePiece >= between;
 }
 
-function planPiece(waiting: readonly SequenceState[], state: SchedulerState, options: PlanOptions): BatchPlan {
+function planPiece(waiting: readonly SequenceState[], state: SchedulerState, options: PlanOptions): PrefillPlan {
   const oldest = waiting.reduce((first, other) => (other.admission < first.admission ? other : first));
   const { sequence, adapterDigest, promptTokens, prefilledTokens: from } = oldest;
   const someoneDecodes = state.sequences.some((other) => !isPrefilling(other));

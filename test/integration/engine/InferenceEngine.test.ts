@@ -58,7 +58,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
 
   const answer = async (asked: GenerateRequest): Promise<string> => {
     let text = '';
-    for await (const event of engine.generate(asked, signal)) if (event.kind === 'text') text += event.text;
+    for await (const event of engine.generate(asked, new AbortController().signal)) if (event.kind === 'text') text += event.text;
     return text;
   };
   const oneByOne = async (requests: readonly GenerateRequest[]): Promise<string[]> => {

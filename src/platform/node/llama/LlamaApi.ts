@@ -7,13 +7,13 @@ export type Pointer = bigint;
 type MaybePointer = bigint | null;
 
 /** `llama_model_params`, the members that are set here. */
-export interface ModelParams {
+interface ModelParams {
   n_gpu_layers: number;
   [other: string]: unknown;
 }
 
 /** `llama_context_params`, the members that are set here. */
-export interface ContextParams {
+interface ContextParams {
   n_ctx: number;
   n_batch: number;
   n_ubatch: number;
