@@ -63,6 +63,19 @@ const buildProgram = async (): Promise<Command> => {
     .option('--json', 'print JSON', false)
     .action(async (options) => (await import('./commands/statusCommand.js')).statusCommand(options));
 
+  const model = program.command('model').description('model files on this machine');
+  model
+    .command('list')
+    .description('models known by name')
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/modelCommand.js')).modelListCommand(options));
+  model
+    .command('pull')
+    .description('fetch and verify a model; without a name both defaults')
+    .argument('[name]')
+    .option('--json', 'print JSON', false)
+    .action(async (name, options) => (await import('./commands/modelCommand.js')).modelPullCommand(name, options));
+
   const adapter = program.command('adapter').description('LoRA adapters');
   adapter
     .command('evaluate')

@@ -1,12 +1,9 @@
-import { platformError } from '../platform/index.js';
-import type { ModelFile } from './up/prepareShards.js';
+import { ModelRegistry, pinnedModels } from '../models/index.js';
+import { PinoLogger } from '../platform/node/index.js';
+import { DiskModelCache } from './DiskModelCache.js';
 
-export function openModelRegistry(): {
-  ensure(request: { readonly name: string; readonly kind: 'chat' | 'embedding'; readonly signal: AbortSignal }): Promise<ModelFile>;
-} {
-  return {
-    ensure: async ({ name }) => {
-      throw platformError('MODEL_UNKNOWN', `no model ${name}`);
-    },
-  };
+/** The registry of models on this machine. */
+export function openModelRegistry(): ModelRegistry {
+  const logger = PinoLogger.open({ level: 'error', destination: 2 });
+  return new ModelRegistry({ models: pinnedModels, cache: new DiskModelCache(), logger });
 }

@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { hashFile } from '../platform/node/index.js';
 import { cliError } from './errors.js';
-import { fileDigest } from './fileDigest.js';
-import { openModelRegistry } from './openModelRegistry.js';
+import { pullModel } from './pullModel.js';
 import type { ModelFile } from './up/prepareShards.js';
 
 const isFile = (text: string): boolean => text.endsWith('.gguf') || text.includes('/');
@@ -14,10 +14,10 @@ export async function resolveModel(request: {
   readonly signal: AbortSignal;
 }): Promise<ModelFile> {
   const { nameOrFile, kind, signal } = request;
-  if (!isFile(nameOrFile)) return openModelRegistry().ensure({ name: nameOrFile, kind, signal });
+  if (!isFile(nameOrFile)) return pullModel({ name: nameOrFile, kind, signal });
   const path = resolve(nameOrFile);
   await access(path).catch((error: Error) => {
     throw cliError('USAGE', `cannot read model file ${nameOrFile}: ${error.message}`, { cause: error });
   });
-  return { name: basename(path).replace(/\.gguf$/, ''), path, digest: await fileDigest(path) };
+  return { name: basename(path).replace(/\.gguf$/, ''), path, digest: await hashFile(path) };
 }

@@ -1,3 +1,8 @@
 // models: what a shard serves and the life of the engine that serves it. EngineSupervisor is the shard's ModelService.
+
+export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
+export { type InstalledModel, type ModelCache, type ModelProgress, ModelRegistry } from './ModelRegistry.js';
 export { type EngineOptions, engineOptions } from './options.js';
+export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
+export { pinnedModels } from './pinnedModels.js';

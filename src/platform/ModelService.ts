@@ -113,7 +113,10 @@ export interface ModelService {
    * Loads an adapter file for the chat model; the same digest twice is one adapter, and a digest that is loaded with another scale is
    * refused (ADAPTER_INVALID). With `digest`, a file of another content is refused.
    */
-  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }, signal: AbortSignal): Promise<LoadedAdapter>;
+  loadAdapter(
+    adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
+    signal: AbortSignal,
+  ): Promise<LoadedAdapter>;
   /** No new request gets the adapter; resolves when the last running one with it has ended. */
   unloadAdapter(digest: string, signal: AbortSignal): Promise<void>;
   adapters(): readonly LoadedAdapter[];

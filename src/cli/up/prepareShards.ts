@@ -1,8 +1,7 @@
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { mintCertificates } from '../../platform/node/index.js';
+import { hashFile, mintCertificates } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
-import { fileDigest } from '../fileDigest.js';
 import type { StartConfigInput } from '../StartConfig.js';
 import { readFigures } from './readFigures.js';
 import type { UpOptions } from './UpOptions.js';
@@ -79,7 +78,7 @@ const ensureCertificates = async (dataFolder: string, shardIds: readonly string[
 
 const describeAdapter = async ({ domain, file }: UpOptions['adapters'][number]) => {
   const path = resolve(file);
-  const digest = await fileDigest(path).catch((error: NodeJS.ErrnoException) => {
+  const digest = await hashFile(path).catch((error: NodeJS.ErrnoException) => {
     throw cliError('USAGE', `cannot read adapter ${file}: ${error.message}`, { cause: error });
   });
   return { domain, path, figures: await readFigures(path, digest) };

@@ -100,6 +100,19 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
       expect(backend.logits(rows.length - 1)).toEqual(expected);
     });
 
+    it('moves a sequence to another id without changing its next bits', () => {
+      prefill(3, [150]);
+      backend.decode([next(3, 150)]);
+      const expected = backend.logits(0).slice();
+      prefill(3, [150]);
+      backend.truncateSequence(1, 0);
+      backend.moveSequence(3, 1);
+      backend.decode([next(1, 150), { ...next(3, 0), wantLogits: false }]);
+      expect(backend.logits(0)).toEqual(expected);
+      expect(() => backend.moveSequence(3, 1)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      expect(() => backend.moveSequence(3, 3)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    });
+
     it('switches an adapter on and off', () => {
       const base = prefill(0, [100]);
       const { digest } = backend.loadAdapter({ path: adapterPath, scale: 1 });

@@ -3,11 +3,14 @@
 export { ChildEngineLauncher, type ChildEngineLauncherOptions } from './ChildEngineLauncher.js';
 export { DiskFileStore } from './DiskFileStore.js';
 export { FastifyHttpListener } from './FastifyHttpListener.js';
+export { fetchWheel, type WheelRequest } from './fetchWheel.js';
 export { Http2Transport, type Http2TransportOptions, type TransportCertificates } from './Http2Transport.js';
+export { hashFile } from './hashFile.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
 export { LlamaEmbeddingBackend, type LlamaEmbeddingOptions } from './llama/LlamaEmbeddingBackend.js';
 export { LlamaStepBackend, type LlamaStepOptions } from './llama/LlamaStepBackend.js';
+export { quantizeModel } from './llama/quantizeModel.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
 export { NodeClock } from './NodeClock.js';
 export { NodeRandom } from './NodeRandom.js';

@@ -100,6 +100,32 @@ const contextParams = koffi.struct({
   ctx_other: 'void*',
 });
 
+/** `llama_model_quantize_params`, the members that are set here. */
+interface QuantizeParams {
+  nthread: number;
+  ftype: number;
+  allow_requantize: boolean;
+  [other: string]: unknown;
+}
+
+const quantizeParams = koffi.struct({
+  nthread: 'int32',
+  ftype: 'int',
+  output_tensor_type: 'int',
+  token_embedding_type: 'int',
+  allow_requantize: 'bool',
+  quantize_output_tensor: 'bool',
+  only_copy: 'bool',
+  pure: 'bool',
+  keep_split: 'bool',
+  dry_run: 'bool',
+  imatrix: 'void*',
+  kv_overrides: 'void*',
+  tensor_type_overrides: 'void*',
+  prune_layers: 'void*',
+  max_buffer_size: 'size_t',
+});
+
 const batchStruct = koffi.struct({
   n_tokens: 'int32',
   token: 'void*',
@@ -155,6 +181,10 @@ export interface LlamaApi {
   readonly logitsOfRow: (context: Pointer, row: number) => MaybePointer;
   readonly embeddingOfSequence: (context: Pointer, sequence: number) => MaybePointer;
   readonly removeFromSequence: (memory: Pointer, sequence: number, from: number, to: number) => boolean;
+  readonly quantizeDefaults: () => QuantizeParams;
+  readonly quantize: (from: string, to: string, params: QuantizeParams) => number;
+  /** Only whole sequences (from -1 to -1): a range ends the process when each sequence has a cache of its own. */
+  readonly copySequence: (memory: Pointer, source: number, target: number, from: -1, to: -1) => void;
   readonly adapterInit: (model: Pointer, path: string) => MaybePointer;
   readonly adapterFree: (adapter: Pointer) => void;
   readonly setAdapters: (context: Pointer, adapters: BigUint64Array | null, count: number, scales: Float32Array | null) => number;
@@ -222,6 +252,9 @@ function bindApi(library: LibraryHandle): LlamaApi {
     logitsOfRow: bind('get_logits_ith', 'void*', ['void*', 'int32']),
     embeddingOfSequence: bind('get_embeddings_seq', 'void*', ['void*', 'int32']),
     removeFromSequence: bind('memory_seq_rm', 'bool', ['void*', 'int32', 'int32', 'int32']),
+    quantizeDefaults: bind('model_quantize_default_params', quantizeParams, []),
+    quantize: bind('model_quantize', 'uint32', ['str', 'str', koffi.pointer(quantizeParams)]),
+    copySequence: bind('memory_seq_cp', 'void', ['void*', 'int32', 'int32', 'int32', 'int32']),
     adapterInit: bind('adapter_lora_init', 'void*', ['void*', 'str']),
     adapterFree: bind('adapter_lora_free', 'void', ['void*']),
     setAdapters: bind('set_adapters_lora', 'int32', ['void*', 'uint64*', 'size_t', 'float*']),

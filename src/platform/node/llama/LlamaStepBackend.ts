@@ -96,6 +96,15 @@ export class LlamaStepBackend implements StepBackend {
     this.#lengths[sequence] = Math.min(this.#lengths[sequence] as number, fromPosition);
   }
 
+  moveSequence(from: number, to: number): void {
+    this.#checkSequence(from);
+    this.#checkSequence(to);
+    assert(from !== to && this.#lengths[to] === 0, 'a sequence moves to an empty id', { from, to });
+    this.#model.api.copySequence(this.#memory, from, to, -1, -1);
+    this.#lengths[to] = this.#lengths[from] as number;
+    this.truncateSequence(from, 0);
+  }
+
   useAdapter(adapterDigest: string | null): void {
     if (adapterDigest === this.#activeAdapter) return; // a change costs a new graph reservation, tens of milliseconds
     const { api } = this.#model;
