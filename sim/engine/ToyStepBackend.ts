@@ -99,6 +99,14 @@ export class ToyStepBackend implements StepBackend {
     hashes.length = fromPosition + 1;
   }
 
+  moveSequence(from: number, to: number): void {
+    const [source, target] = [this.#sequenceOf(from), this.#sequenceOf(to)];
+    assert(from !== to && target.tokens.length === 0, 'a sequence moves to an empty id', { from, to });
+    target.tokens.push(...source.tokens);
+    target.hashes.push(...source.hashes.slice(1));
+    this.truncateSequence(from, 0);
+  }
+
   useAdapter(adapterDigest: string | null): void {
     assert(adapterDigest === null || this.#adapters.has(adapterDigest), 'an adapter in use is loaded');
     this.#adapter = adapterDigest;

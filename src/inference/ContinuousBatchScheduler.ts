@@ -65,6 +65,21 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     return admitted;
   }
 
+  /**
+   * Closes a gap in the ids when nobody waits to fill it: the highest busy id moves to the lowest free one. A gap splits a decode step
+   * into two passes (8 rows: 64 instead of 44 ms), a move costs less than a millisecond. The caller moves the contents.
+   */
+  closeGap(): { readonly from: number; readonly to: number } | undefined {
+    const to = this.#holders.indexOf(undefined);
+    const from = this.#holders.findLastIndex((holder) => holder !== undefined);
+    const mover = this.#holders[from];
+    if (this.#queue.length > 0 || to < 0 || to > from || mover === undefined) return undefined;
+    this.#holders[from] = undefined;
+    this.#holders[to] = mover;
+    mover.sequence = to;
+    return { from, to };
+  }
+
   plan(): BatchPlan {
     return planStep({ sequences: this.#running(), turn: this.#turn, rowsMax: this.#bounds.rowsMax }, this.#options);
   }

@@ -26,6 +26,17 @@ async function read(events: AsyncIterable<GenerateEvent>): Promise<Answer> {
   return { text: seen.map((event) => (event.kind === 'text' ? event.text : '')).join(''), events: seen };
 }
 
+/** The backend with one method replaced. */
+function intercept<Name extends keyof StepBackend>(backend: StepBackend, replaced: Name, method: StepBackend[Name]): StepBackend {
+  return new Proxy(backend, {
+    get: (target, name) => {
+      if (name === replaced) return method;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 describe('InferenceEngine on the toy model', () => {
   let toy: ToyEngine | undefined;
   afterEach(async () => {
@@ -66,6 +77,20 @@ describe('InferenceEngine on the toy model', () => {
     for (const one of requests) alone.push((await ask(one)).text);
     const together = await Promise.all(requests.map(ask));
     expect(together.map(({ text }) => text)).toEqual(alone);
+  });
+
+  it('keeps sequence ids dense: a gap that nobody fills is closed before the next step', async () => {
+    const steps: string[] = [];
+    const watch = (backend: StepBackend): StepBackend =>
+      intercept(backend, 'decode', (rows) => {
+        if (rows.every(({ wantLogits }) => wantLogits)) steps.push([...new Set(rows.map(({ sequence }) => sequence))].join());
+        backend.decode(rows);
+      });
+    const { ask } = open({ wrap: watch, script: ['aa', 'b', 'ccc'].map((answer) => ({ question: answer, answer: answer.repeat(9) })) });
+    const answers = await Promise.all(['ccc', 'b', 'aa', 'ccc'].map((content) => ask(request(content))));
+    expect(answers.map(({ text }) => text)).toEqual(['c'.repeat(27), 'b'.repeat(9), 'a'.repeat(18), 'c'.repeat(27)]);
+    for (const ids of steps) expect(ids).toBe([0, 1, 2, 3].slice(0, ids.split(',').length).join());
+    expect(new Set(steps)).toEqual(new Set(['0,1', '0,1,2', '0,1,2,3']));
   });
 
   it('ends at tokensMax with "length" and at a stop string with "stop", showing none of it', async () => {
@@ -142,15 +167,9 @@ describe('InferenceEngine on the toy model', () => {
   it('fails the requests of a failed step and serves the next', async () => {
     let failing = true;
     const wrap = (backend: StepBackend): StepBackend =>
-      new Proxy(backend, {
-        get: (target, name) => {
-          const value = Reflect.get(target, name, target);
-          if (name !== 'decode') return typeof value === 'function' ? value.bind(target) : value;
-          return (...rows: Parameters<StepBackend['decode']>) => {
-            if (failing) throw platformError('ENGINE_STEP_FAILED', 'no memory');
-            target.decode(...rows);
-          };
-        },
+      intercept(backend, 'decode', (rows) => {
+        if (failing) throw platformError('ENGINE_STEP_FAILED', 'no memory');
+        backend.decode(rows);
       });
     const { ask, engine } = open({ wrap });
     await expect(ask(request('x'))).rejects.toMatchObject({ code: 'ENGINE_STEP_FAILED', retryable: true });

@@ -245,6 +245,8 @@ export class InferenceEngine implements ModelService {
   #cycle(): Step {
     const nowMs = this.#parts.clock.monotonicMs();
     for (const task of this.#scheduler.admit(nowMs)) task.admitted(nowMs);
+    const gap = this.#scheduler.closeGap();
+    if (gap !== undefined) this.#parts.stepBackend.moveSequence(gap.from, gap.to);
     const plan = this.#scheduler.plan();
     const rows = this.#runPlan(plan);
     const embedRows = this.#runPack();

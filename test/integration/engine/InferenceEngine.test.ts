@@ -100,7 +100,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     const same = await Promise.all(
       [undefined, ...loaded].map((adapter) => answer(request(questions[4] as string, adapter && { adapterDigest: adapter.digest }))),
     );
-    expect(new Set(same).size).toBeGreaterThan(1);
+    expect(new Set(same).size).toBe(3);
     for (const { digest } of loaded) await engine.unloadAdapter(digest, signal);
     expect(engine.adapters()).toEqual([]);
   });
