@@ -130,7 +130,6 @@ class Explainer {
         : this.#texts({
             prompt: node.prompt,
             domain: node.domain,
-            adapter: node.adapter,
             system: node.system,
             context: node.context,
             options,

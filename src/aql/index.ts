@@ -7,11 +7,13 @@ export type { EvaluationContext } from './evaluation/EvaluationContext.js';
 export { rangeBounds } from './evaluation/rangeValues.js';
 export { type OpenObject, setOwn } from './evaluation/setOwn.js';
 export { toText } from './evaluation/toText.js';
-export { isArray, isObject, isTrue, type JsonObject } from './evaluation/valueKinds.js';
+export { attributeOf, isArray, isObject, isTrue, type JsonObject } from './evaluation/valueKinds.js';
 export { type ExplainedNode, type ExplainedPlan, explainPlan } from './explainPlan.js';
 export { functionTable } from './functions/functionTable.js';
 export { aqlLimits } from './limits.js';
 export { parseAql } from './parseAql.js';
+export { expressionsOf } from './plan/expressionsOf.js';
+export { isDeterministic } from './plan/isDeterministic.js';
 export type { PlanExpression, VariableId } from './plan/PlanExpression.js';
 export type {
   CollectNode,
@@ -25,5 +27,6 @@ export type {
   SortKey,
 } from './plan/PlanNode.js';
 export type { PlanWarning, QueryPlan } from './plan/QueryPlan.js';
+export { definedVariables, usedVariables } from './plan/usedVariables.js';
 export { optimizerRuleNames, planQuery, type QueryText } from './planQuery.js';
 export type { Ast } from './syntax/Ast.js';

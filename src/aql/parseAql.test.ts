@@ -80,6 +80,7 @@ describe('parseAql: errors carry line, column and what was expected (R13)', () =
     ["RETURN RERANK 'm' 'q' OVER []", 'RERANK', 'R14'],
     ["RETURN INFER 'm' 'q' SCHEMA {}", 'SCHEMA', 'R14'],
     ["INFER 'm' 'q' STREAM", 'STREAM', 'R14'],
+    ["INFER 'm' 'q' ADAPTER 'a'", 'ADAPTER', 'R21'],
     ["RETURN INFER 'm' 'q' CONTEXT EACH q IN (RETURN 1)", 'CONTEXT EACH', 'R16'],
     ['LLM MODEL LIST', 'LLM MODEL', 'R14'],
     ['RETURN a::b()', 'user function', 'R13'],

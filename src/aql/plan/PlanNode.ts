@@ -18,7 +18,6 @@ export interface InferNode extends NodeBase {
   readonly model: string;
   readonly prompt: PlanExpression;
   readonly domain?: PlanExpression;
-  readonly adapter?: PlanExpression;
   readonly system?: PlanExpression;
   readonly context?: PlanExpression;
   readonly options?: PlanExpression;

@@ -34,11 +34,10 @@ function modelName(builder: PlanBuilder, model: Expression): string {
 }
 
 function inferParts(context: ModelCallContext, call: InferExpression) {
-  const { domain, adapter, system, context: passages } = call;
+  const { domain, system, context: passages } = call;
   return {
     prompt: context.build(call.prompt),
     ...(domain && { domain: context.build(domain) }),
-    ...(adapter && { adapter: context.build(adapter) }),
     ...(system && { system: context.build(system) }),
     ...(passages && { context: context.build(passages) }),
   };

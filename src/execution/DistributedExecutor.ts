@@ -1,0 +1,290 @@
+import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode } from '../aql/index.js';
+import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
+import type { RemoteExecutor } from '../rpc/index.js';
+import type { ConsistentHashRing } from '../sharding/index.js';
+import type { CollectionRef } from '../storage/index.js';
+import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
+import { type Block, blockRowsMax, type Row } from './Block.js';
+import { compareRows } from './compareRows.js';
+import { FragmentStream } from './FragmentStream.js';
+import type { FragmentFrame, FragmentRequest, WriteAnswer, WriteRequest } from './fragmentWire.js';
+import { mergeSorted } from './mergeSorted.js';
+import { addStats } from './QueryStats.js';
+import type { QueryTransaction } from './QueryTransaction.js';
+import type { SequenceContext, Site } from './SequenceContext.js';
+import { sizeOfValue } from './sizeOfValue.js';
+
+/** Limits that travel with every fragment. */
+export interface FragmentLimits {
+  readonly memoryLimitBytes: number;
+  readonly warningsMax: number;
+  readonly failOnWarning: boolean;
+}
+
+export interface DistributedExecutorParts {
+  readonly executor: RemoteExecutor;
+  readonly ring: ConsistentHashRing;
+  readonly transaction: QueryTransaction;
+  readonly collections: ReadonlyMap<string, CollectionRef>;
+  readonly originRegister: number;
+  readonly limits: FragmentLimits;
+  /** Time the query has left, ms. */
+  readonly remainingMs: () => number;
+  readonly context: () => SequenceContext;
+}
+
+/** Rows that go to one shard. */
+interface Target {
+  readonly shardId: ShardId;
+  readonly rows: Block;
+}
+
+/**
+ * The coordinator's side of a query: sends fragments to the shards that own the documents and brings their rows back in order of shards,
+ * merged, or summed; sends changes to the shards of their keys. Nothing is retried here; a shard that does not answer is its typed error
+ * for the whole query (SHARD_UNAVAILABLE), never a part left out.
+ */
+export class DistributedExecutor implements Site {
+  readonly #parts: DistributedExecutorParts;
+
+  constructor(parts: DistributedExecutorParts) {
+    this.#parts = parts;
+  }
+
+  scan(): AsyncIterable<Block> {
+    assert(false, 'documents are scanned in fragments only');
+  }
+
+  async *gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncGenerator<Block, void, void> {
+    const key = node.key && compileExpression(node.key);
+    const { merge } = node;
+    let count = 0;
+    for await (const block of input) {
+      const targets = this.#targets(node, block, key);
+      if (merge.kind === 'count') count += await this.#count(node, targets);
+      else yield* this.#rows(node, targets);
+    }
+    if (merge.kind !== 'count') return;
+    const row = base.slice();
+    row[merge.variable] = count;
+    yield [row];
+  }
+
+  async write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    const collection = this.#collection(node.collection);
+    const byShard = new Map<ShardId, number[]>();
+    for (const [i, { key }] of writes.entries()) {
+      const shardId = this.#parts.ring.ownerOf({ database: collection.database, collection: collection.name, key });
+      const indexes = byShard.get(shardId) ?? [];
+      indexes.push(i);
+      byShard.set(shardId, indexes);
+    }
+    const outcomes: WriteOutcome[] = [];
+    const send = async ([shardId, indexes]: [ShardId, number[]]): Promise<void> => {
+      const written = await this.#writeTo(
+        shardId,
+        node,
+        indexes.map((i) => writes[i] as DocumentWrite),
+      );
+      for (const [k, i] of indexes.entries()) outcomes[i] = written[k] as WriteOutcome;
+    };
+    const sent = await Promise.allSettled([...byShard].map(send));
+    const failed = sent.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+    return outcomes;
+  }
+
+  #collection(name: string): CollectionRef {
+    const collection = this.#parts.collections.get(name);
+    assert(collection, 'a plan lists all its collections', { name });
+    return collection;
+  }
+
+  /** All shards, or the one that owns the key of each row; a key that is no string names no document. */
+  #targets(node: GatherNode, block: Block, key: CompiledExpression | undefined): readonly Target[] {
+    const { ring, context } = this.#parts;
+    if (!key) return ring.shards.map((shardId) => ({ shardId, rows: block }));
+    const { database, name } = this.#collection(node.collection);
+    const byShard = new Map<ShardId, Row[]>();
+    for (const row of block) {
+      const value = key(row, context().evaluation);
+      if (typeof value !== 'string') continue;
+      const shardId = ring.ownerOf({ database, collection: name, key: value });
+      const rows = byShard.get(shardId) ?? [];
+      rows.push(row);
+      byShard.set(shardId, rows);
+    }
+    return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
+  }
+
+  async #count(node: GatherNode, targets: readonly Target[]): Promise<number> {
+    let total = 0;
+    const at = node.outputs.length === 0 ? undefined : 1;
+    for await (const { values } of this.#shardRows(node, targets, (streams) => inOrder(streams)))
+      if (at !== undefined) total += Number(values[at] ?? 0);
+    return total;
+  }
+
+  async *#rows(node: GatherNode, targets: readonly Target[]): AsyncGenerator<Block, void, void> {
+    const { merge } = node;
+    const rowsOf = (stream: AsyncIterable<ShardRow>): AsyncIterable<Row> => joined(node, stream);
+    const order = merge.kind === 'sorted' ? compareRows(merge.keys) : undefined;
+    const combine = (streams: readonly AsyncIterable<ShardRow>[]): AsyncIterable<Row> =>
+      order ? mergeSorted(streams.map(rowsOf), order) : rowsOf(inOrder(streams));
+    let block: Row[] = [];
+    for await (const row of this.#shardRows(node, targets, combine)) {
+      block.push(row);
+      if (block.length < blockRowsMax) continue;
+      yield block;
+      block = [];
+    }
+    if (block.length > 0) yield block;
+  }
+
+  /** Opens the fragment on every target and reads what `combine` makes of the answers. An error of any shard ends them all. */
+  async *#shardRows<Item>(
+    node: GatherNode,
+    targets: readonly Target[],
+    combine: (streams: readonly AsyncIterable<ShardRow>[]) => AsyncIterable<Item>,
+  ): AsyncGenerator<Item, void, void> {
+    const stop = new AbortController();
+    let failure: { readonly error: unknown } | undefined;
+    const onError = (error: unknown): void => {
+      failure ??= { error };
+      stop.abort(error);
+    };
+    try {
+      yield* combine(targets.map((target) => unpacked(target, this.#open(node, target, { signal: stop.signal, onError }))));
+    } catch (error) {
+      throw failure ? failure.error : error;
+    } finally {
+      stop.abort(
+        new OstrakaError({ code: 'CANCELLED', message: 'enough rows', httpStatus: 499, errorNum: 1500, retryable: false, data: {} }),
+      );
+    }
+  }
+
+  #open(
+    node: GatherNode,
+    target: Target,
+    ending: { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
+  ): FragmentStream {
+    const { executor, transaction, remainingMs } = this.#parts;
+    const context = this.#parts.context();
+    const frames = executor.stream({
+      shardId: target.shardId,
+      method: 'execution.fragment',
+      body: this.#fragmentRequest(node, target) as unknown as JsonValue,
+      signal: AbortSignal.any([context.signal, ending.signal]),
+      deadlineMs: remainingMs(),
+      idempotent: false,
+      channel: 'bulk',
+    });
+    context.stats.httpRequests++;
+    return new FragmentStream({
+      frames: frames as unknown as AsyncIterable<FragmentFrame>,
+      blocksQueuedMax: context.options.blocksQueuedMax,
+      onFrame: (frame) => {
+        transaction.answered(target.shardId);
+        if (frame.kind !== 'end') return;
+        addStats(context.stats, frame.stats);
+        for (const { code, message } of frame.warnings) context.warnings.add(code, message);
+      },
+      onError: ending.onError,
+    });
+  }
+
+  #fragmentRequest(node: GatherNode, target: Target): FragmentRequest {
+    const { transaction, ring, originRegister, limits } = this.#parts;
+    const { evaluation, queryId } = this.#parts.context();
+    return {
+      queryId,
+      epoch: ring.epoch,
+      transaction: transaction.use(target.shardId, node.writes ? 'write' : 'read'),
+      collection: this.#collection(node.collection),
+      nodes: node.fragment,
+      inputs: [...node.inputs],
+      outputs: node.outputs,
+      originRegister,
+      rows: target.rows.map((row) => node.inputs.map((variable) => row[variable] ?? null)),
+      nowMs: evaluation.nowMs,
+      ...limits,
+    };
+  }
+
+  async #writeTo(shardId: ShardId, node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    const { frameBytesMax } = this.#parts.context().options;
+    const outcomes: WriteOutcome[] = [];
+    for (const batch of byBytes(writes, frameBytesMax)) outcomes.push(...(await this.#writeBatch(shardId, node, batch)));
+    return outcomes;
+  }
+
+  async #writeBatch(shardId: ShardId, node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    const { executor, transaction, ring, remainingMs } = this.#parts;
+    const { signal, stats } = this.#parts.context();
+    const body: WriteRequest = {
+      epoch: ring.epoch,
+      transaction: transaction.use(shardId, 'write'),
+      collection: this.#collection(node.collection),
+      kind: node.kind,
+      options: node.options,
+      writes: writes.map((write) => ({ ...write })),
+      returns: { new: node.newVariable !== undefined, old: node.oldVariable !== undefined },
+    };
+    stats.httpRequests++;
+    const call = {
+      shardId,
+      method: 'execution.write',
+      body: body as unknown as JsonValue,
+      signal,
+      deadlineMs: remainingMs(),
+      idempotent: false,
+    };
+    const answer = (await executor.call(call)) as unknown as WriteAnswer;
+    transaction.answered(shardId);
+    if (answer.error) throw new OstrakaError(answer.error);
+    return answer.outcomes;
+  }
+}
+
+/** A row as a shard sent it, with the row of the coordinator that it belongs to. */
+interface ShardRow {
+  readonly origin: Row;
+  readonly values: readonly JsonValue[];
+}
+
+async function* unpacked(target: Target, stream: FragmentStream): AsyncGenerator<ShardRow, void, void> {
+  for await (const rows of stream.rows())
+    for (const values of rows) {
+      const origin = target.rows[Number(values[0])] ?? [];
+      yield { origin, values };
+    }
+}
+
+async function* inOrder(streams: readonly AsyncIterable<ShardRow>[]): AsyncGenerator<ShardRow, void, void> {
+  for (const stream of streams) yield* stream;
+}
+
+async function* joined(node: GatherNode, stream: AsyncIterable<ShardRow>): AsyncGenerator<Row, void, void> {
+  for await (const { origin, values } of stream) {
+    const row = origin.slice();
+    for (const [i, { variable }] of node.outputs.entries()) row[variable] = values[i + 1] ?? null;
+    yield row;
+  }
+}
+
+function* byBytes(writes: readonly DocumentWrite[], bytesMax: number): Generator<readonly DocumentWrite[], void, void> {
+  let batch: DocumentWrite[] = [];
+  let bytes = 0;
+  for (const write of writes) {
+    const size = sizeOfValue(write.document ?? null);
+    if (batch.length > 0 && bytes + size > bytesMax) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(write);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}

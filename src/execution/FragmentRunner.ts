@@ -1,0 +1,156 @@
+import { attributeOf, type GatherNode, isObject, type OpenObject, setOwn } from '../aql/index.js';
+import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
+import type { Clock, Random } from '../platform/index.js';
+import type { ShardingManager } from '../sharding/index.js';
+import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrites.js';
+import type { Block, Row } from './Block.js';
+import type { FragmentFrame, FragmentRequest, TransactionJson, WriteAnswer, WriteRequest } from './fragmentWire.js';
+import { KeyGenerator } from './KeyGenerator.js';
+import { MemoryAccount } from './MemoryAccount.js';
+import type { ExecutionOptions } from './options.js';
+import { Pacer } from './Pacer.js';
+import { emptyStats } from './QueryStats.js';
+import type { ModelAccess, SequenceContext } from './SequenceContext.js';
+import { SequenceRunner } from './SequenceRunner.js';
+import { ShardSite } from './ShardSite.js';
+import type { ShardTransactions } from './ShardTransactions.js';
+import { sizeOfValue } from './sizeOfValue.js';
+import { WarningList } from './WarningList.js';
+
+/** What a fragment's context is made of, besides its request. */
+export interface FragmentRunnerParts {
+  readonly shardId: ShardId;
+  readonly transactions: ShardTransactions;
+  readonly sharding: ShardingManager;
+  readonly models: ModelAccess;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options: ExecutionOptions;
+}
+
+/**
+ * Runs fragments of queries over the documents this shard owns, inside the local part of the query's transaction (R28: EMBED of a
+ * document's text runs here, before the writes of the fragment). Errors: WRONG_EPOCH, TRANSACTION_ABORTED, those of operators and store.
+ */
+export class FragmentRunner {
+  readonly #parts: FragmentRunnerParts;
+  readonly #keys: KeyGenerator;
+
+  constructor(parts: FragmentRunnerParts) {
+    this.#parts = parts;
+    this.#keys = new KeyGenerator(parts);
+  }
+
+  async *run(request: FragmentRequest, signal: AbortSignal): AsyncGenerator<FragmentFrame, void, void> {
+    this.#parts.sharding.checkEpoch(request.epoch);
+    const context = await this.#context(request, signal);
+    const { originRegister } = request;
+    const runner = new SequenceRunner(context, this.#keys);
+    const rows = request.rows.map((values, i) => inputRow(request.inputs, values, { register: originRegister, index: i }));
+    for await (const block of runner.rows(request.nodes, blocksOf(rows), [])) {
+      yield* this.#frames(block.map((row) => outputRow(request.outputs, row, originRegister)));
+    }
+    context.stats.peakMemoryUsage = context.memory.peakBytes;
+    await this.#demandOpen(request.transaction, signal);
+    yield { kind: 'end', stats: context.stats, warnings: context.warnings.all };
+  }
+
+  /** A batch of writes by key. All of it, or with an error the transaction is to be aborted. */
+  async write(request: WriteRequest, signal: AbortSignal): Promise<WriteAnswer> {
+    this.#parts.sharding.checkEpoch(request.epoch);
+    const transaction = await this.#parts.transactions.open(request.transaction, signal);
+    const { kind, options, returns } = request;
+    const writes = request.writes as unknown as readonly DocumentWrite[];
+    try {
+      const outcomes = applyWrites(transaction, request.collection, { kind, options, writes });
+      return { outcomes: outcomes.map((outcome) => trimmed(outcome, returns)) };
+    } catch (error) {
+      if (error instanceof OstrakaError) return { outcomes: [], error: error.toJson() };
+      throw error;
+    }
+  }
+
+  async touch(transaction: TransactionJson, signal: AbortSignal): Promise<void> {
+    await this.#parts.transactions.open(transaction, signal);
+  }
+
+  async #context(request: FragmentRequest, signal: AbortSignal): Promise<SequenceContext> {
+    const { shardId, models, clock, random, options, sharding } = this.#parts;
+    const transaction = await this.#parts.transactions.open(request.transaction, signal);
+    const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
+    const evaluation = {
+      nowMs: request.nowMs,
+      random: () => random.next(),
+      warn: (code: number, message: string) => warnings.add(code, message),
+      scratch: [],
+    };
+    const context: SequenceContext = {
+      queryId: `${request.queryId}@${shardId}`,
+      shardId,
+      site: new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context: () => context }),
+      models,
+      evaluation,
+      signal,
+      memory: new MemoryAccount(request.memoryLimitBytes),
+      pacer: new Pacer({ clock, signal, paceMs: options.paceMs }),
+      stats: emptyStats(),
+      warnings,
+      options,
+      answers: new Map(),
+    };
+    return context;
+  }
+
+  /** A transaction dropped while the fragment ran has lost its writes; the coordinator must not commit it. */
+  async #demandOpen(transaction: TransactionJson, signal: AbortSignal): Promise<void> {
+    if (transaction.joins) await this.#parts.transactions.open({ ...transaction, isKnown: true }, signal);
+  }
+
+  /** Blocks cut by bytes as well as rows, so that no frame of large documents stalls the connection. */
+  *#frames(rows: readonly (readonly JsonValue[])[]): Generator<FragmentFrame, void, void> {
+    let part: (readonly JsonValue[])[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const rowBytes = sizeOfValue(row);
+      if (part.length > 0 && bytes + rowBytes > this.#parts.options.frameBytesMax) {
+        yield { kind: 'block', rows: part };
+        part = [];
+        bytes = 0;
+      }
+      part.push(row);
+      bytes += rowBytes;
+    }
+    if (part.length > 0) yield { kind: 'block', rows: part };
+  }
+}
+
+const inputRow = (
+  inputs: readonly number[],
+  values: readonly JsonValue[],
+  origin: { readonly register: number; readonly index: number },
+): Row => {
+  assert(values.length === inputs.length, 'a fragment row has a value for every input');
+  const row: Row = [];
+  for (const [i, variable] of inputs.entries()) row[variable] = values[i] as JsonValue;
+  row[origin.register] = origin.index;
+  return row;
+};
+
+const outputRow = (outputs: GatherNode['outputs'], row: Row, originRegister: number): readonly JsonValue[] => [
+  row[originRegister] ?? 0,
+  ...outputs.map(({ variable, projections }) => projected(row[variable] ?? null, projections)),
+];
+
+const projected = (value: JsonValue, projections: readonly string[] | undefined): JsonValue => {
+  if (projections === undefined || !isObject(value)) return projections === undefined ? value : null;
+  const kept: OpenObject = {};
+  for (const name of projections) setOwn(kept, name, attributeOf(value, name));
+  return kept;
+};
+
+const trimmed = (outcome: WriteOutcome, returns: WriteRequest['returns']): WriteOutcome =>
+  outcome.kind === 'written' ? { kind: 'written', new: returns.new ? outcome.new : null, old: returns.old ? outcome.old : null } : outcome;
+
+async function* blocksOf(rows: readonly Row[]): AsyncGenerator<Block, void, void> {
+  if (rows.length > 0) yield rows;
+}

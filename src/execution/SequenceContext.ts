@@ -1,0 +1,49 @@
+import type { EvaluationContext, GatherNode, ModificationNode, PlanNode } from '../aql/index.js';
+import type { JsonValue, ShardId } from '../base/index.js';
+import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/index.js';
+import type { EmbedRequest, EmbedResult } from '../platform/index.js';
+import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
+import type { Block } from './Block.js';
+import type { MemoryAccount } from './MemoryAccount.js';
+import type { ExecutionOptions } from './options.js';
+import type { Pacer } from './Pacer.js';
+import type { QueryStats } from './QueryStats.js';
+import type { WarningList } from './WarningList.js';
+
+type Enumerate = Extract<PlanNode, { readonly kind: 'EnumerateCollection' }>;
+
+/** Inference as operators call it; ClusterModelService is one. */
+export interface ModelAccess {
+  generateBatch(
+    entries: readonly ClusterRequest[],
+    signal: AbortSignal,
+  ): { readonly results: AsyncIterable<BatchResult>; readonly report: ScatterReport };
+  /** On this shard: texts do not leave it. */
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
+}
+
+/** Where a sequence runs decides what reading and writing mean: a shard scans its own documents, the coordinator gathers from shards. */
+export interface Site {
+  scan(node: Enumerate, input: AsyncIterable<Block>): AsyncIterable<Block>;
+  /** `base` is the row that a count, which belongs to no input row, is written into. */
+  gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncIterable<Block>;
+  /** Outcomes in the order of the writes. Throws the first error unless the node ignores errors. */
+  write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]>;
+}
+
+/** What the operators of one query share on one shard. */
+export interface SequenceContext {
+  readonly queryId: string;
+  readonly shardId: ShardId;
+  readonly site: Site;
+  readonly models: ModelAccess;
+  readonly evaluation: EvaluationContext;
+  readonly signal: AbortSignal;
+  readonly memory: MemoryAccount;
+  readonly pacer: Pacer;
+  readonly stats: QueryStats;
+  readonly warnings: WarningList;
+  readonly options: ExecutionOptions;
+  /** Answers of the query so far, for identical requests. */
+  readonly answers: Map<string, JsonValue>;
+}

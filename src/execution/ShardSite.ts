@@ -1,0 +1,78 @@
+import { compileExpression, type GatherNode, type ModificationNode, type PlanNode } from '../aql/index.js';
+import { assert, type JsonValue, type ShardId } from '../base/index.js';
+import type { ConsistentHashRing } from '../sharding/index.js';
+import type { CollectionRef, StoredDocument, Transaction } from '../storage/index.js';
+import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrites.js';
+import { type Block, blockRowsMax, type Row } from './Block.js';
+import type { SequenceContext, Site } from './SequenceContext.js';
+
+type Enumerate = Extract<PlanNode, { readonly kind: 'EnumerateCollection' }>;
+
+/** Reading and writing on the shard that owns the documents. What another shard owns is never given out from here. */
+export class ShardSite implements Site {
+  readonly #transaction: Transaction;
+  readonly #collection: CollectionRef;
+  readonly #ring: ConsistentHashRing;
+  readonly #shardId: ShardId;
+  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+
+  constructor(parts: {
+    readonly transaction: Transaction;
+    readonly collection: CollectionRef;
+    readonly ring: ConsistentHashRing;
+    readonly shardId: ShardId;
+    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+  }) {
+    this.#transaction = parts.transaction;
+    this.#collection = parts.collection;
+    this.#ring = parts.ring;
+    this.#shardId = parts.shardId;
+    this.#context = parts.context;
+  }
+
+  async *scan(node: Enumerate, input: AsyncIterable<Block>): AsyncGenerator<Block, void, void> {
+    const key = node.key && compileExpression(node.key);
+    for await (const block of input)
+      for (const row of block) {
+        if (key) yield* this.#one(node, row, key(row, this.#context().evaluation));
+        else yield* this.#all(node, row);
+      }
+  }
+
+  gather(_node: GatherNode): AsyncIterable<Block> {
+    assert(false, 'a fragment has no exchange inside');
+  }
+
+  async write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    return applyWrites(this.#transaction, this.#collection, { kind: node.kind, options: node.options, writes });
+  }
+
+  *#one(node: Enumerate, row: Row, key: JsonValue): Generator<Block, void, void> {
+    const document = typeof key === 'string' && this.#owns(key) ? this.#transaction.get(this.#collection, key) : undefined;
+    if (document) yield [withDocument(row, node, document)];
+  }
+
+  async *#all(node: Enumerate, row: Row): AsyncGenerator<Block, void, void> {
+    const { pacer, stats } = this.#context();
+    let afterKey: string | undefined;
+    do {
+      const chunk = this.#transaction.scan(this.#collection, { afterKey, documentsMax: blockRowsMax });
+      const own = chunk.documents.filter(({ _key }) => this.#owns(_key));
+      stats.scannedFull += own.length;
+      if (own.length > 0) yield own.map((document) => withDocument(row, node, document));
+      await pacer.pace();
+      afterKey = chunk.lastKey;
+    } while (afterKey !== undefined);
+  }
+
+  #owns(key: string): boolean {
+    const { database, name: collection } = this.#collection;
+    return this.#ring.ownerOf({ database, collection, key }) === this.#shardId;
+  }
+}
+
+const withDocument = (row: Row, node: Enumerate, document: StoredDocument): Row => {
+  const next = row.slice();
+  next[node.variable] = document;
+  return next;
+};

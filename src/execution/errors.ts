@@ -1,0 +1,56 @@
+import { defineErrors } from '../base/index.js';
+
+/** Errors of running queries; 8000–8999 are ours, the others ArangoDB's. */
+export const executionErrors = {
+  QUERY_KILLED: {
+    httpStatus: 410,
+    errorNum: 1500,
+    retryable: false,
+    meaning: 'The query ran longer than its maxRuntime, or was killed.',
+    action: 'Raise maxRuntime, or make the query read less.',
+  },
+  QUERY_MEMORY_LIMIT: {
+    httpStatus: 500,
+    errorNum: 32,
+    retryable: false,
+    meaning: 'The query holds more bytes at a time than its memoryLimit: sorting, grouping, writes and results are buffered.',
+    action: 'Raise memoryLimit, read fewer rows, or return less of each.',
+  },
+  QUERY_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 1591,
+    retryable: false,
+    meaning: 'No running query has this id on the shard.',
+    action: 'It has ended; see GET /_api/query/current.',
+  },
+  QUERY_WARNING: {
+    httpStatus: 400,
+    errorNum: 1577,
+    retryable: false,
+    meaning: 'The query warned, and failOnWarning makes that an error.',
+    action: 'Correct the expression, or leave failOnWarning off.',
+  },
+  INFER_OPTION_INVALID: {
+    httpStatus: 400,
+    errorNum: 8106,
+    retryable: false,
+    meaning: 'An option of INFER or EMBED has a wrong type or range.',
+    action: 'See the options in docs/reference/aql.md.',
+  },
+  INFER_CALLS_EXCEEDED: {
+    httpStatus: 400,
+    errorNum: 8206,
+    retryable: false,
+    meaning: 'The query would ask a model more often than max_calls allows.',
+    action: 'Filter first, or raise OPTIONS {max_calls}.',
+  },
+  EMBED_INPUT_INVALID: {
+    httpStatus: 400,
+    errorNum: 8101,
+    retryable: false,
+    meaning: 'EMBED takes a text, an array of texts, or null.',
+    action: 'Convert the input with TO_STRING.',
+  },
+} as const;
+
+export const executionError = defineErrors(executionErrors);

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** Running queries. Model options are in `OPTIONS` of each call. */
+export const executionOptions = z.strictObject({
+  memoryLimitBytes: z.int().min(1024).default(268_435_456).describe('bytes one query may buffer on one shard when it gives no memoryLimit'),
+  runtimeMsMax: z.int().min(1).default(600_000).describe('a query that runs longer is killed when it gives no maxRuntime, ms'),
+  frameBytesMax: z.int().min(1024).default(1_048_576).describe('rows of one frame between shards, bytes of their JSON, about'),
+  embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine'),
+  blocksQueuedMax: z.int().min(2).default(4).describe('blocks a shard may send ahead of the coordinator'),
+  paceMs: z.int().min(1).default(5).describe('a query lets others run after working so long, ms'),
+  touchIntervalMs: z.int().min(10).default(15_000).describe('how often a long query tells shards that its transaction is alive, ms'),
+  warningsMax: z.int().min(0).default(10).describe('warnings kept of one query when it gives no maxWarningCount'),
+  answersRememberedMax: z.int().min(1).default(4_096).describe('model answers a query remembers for identical requests'),
+  queriesMax: z.int().min(1).default(512).describe('queries one shard coordinates at a time'),
+});
+
+export type ExecutionOptions = z.infer<typeof executionOptions>;
