@@ -12,7 +12,8 @@ export interface ChildEngineLauncherOptions {
   readonly logger: Logger;
 }
 
-// What the child last wrote to stderr says why a native assertion ended it; more than this is of no use.
+// What the child last wrote to stderr says why a native assertion ended it; more than this is of no use. It also goes to the shard's log:
+// warnings of the child's own logger, and llama.cpp's log when OSTRAKA_LLAMA_LOG is 1.
 const stderrCharactersMax = 4096;
 
 /**
@@ -59,6 +60,7 @@ class EngineChild {
     });
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrCharactersMax);
+      options.logger.warn('engine.stderr', { text: text.slice(0, stderrCharactersMax) });
     });
     this.exited = new Promise((resolve) => {
       const onGone = (how: string): void => {

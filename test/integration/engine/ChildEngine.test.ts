@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EngineSupervisor, engineOptions } from '../../../src/models/index.js';
@@ -142,9 +143,29 @@ describe('an engine in a child process (R18)', () => {
     await expect(lost()).rejects.toMatchObject({ code: 'ENGINE_LOST' });
   });
 
+  it('ends when its shard is killed', async () => {
+    const script = `
+      import { ChildEngineLauncher, PinoLogger } from './dist/src/platform/node/index.js';
+      const logger = PinoLogger.open({ level: 'error', destination: 2 });
+      const launcher = new ChildEngineLauncher({ engineMainPath: '${engineMainPath}', stopMsMax: 1000, logger });
+      const { pid } = await launcher.launch(${JSON.stringify(config)}, new AbortController().signal);
+      process.stdout.write(String(pid));
+      setInterval(() => undefined, 1000);`;
+    const shard = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pid = await new Promise<number>((resolve) => {
+      shard.stdout.once('data', (bytes: Buffer) => resolve(Number(bytes.toString())));
+    });
+    expect(isRunning(pid)).toBe(true);
+    shard.kill('SIGKILL');
+    for (let waits = 0; isRunning(pid) && waits < 50; waits++) await clock.sleep(100);
+    expect(isRunning(pid)).toBe(false);
+  });
+
   it('ends with its supervisor', async () => {
     const service = await supervise();
     const { enginePid } = service;
+    process.kill(enginePid, 'SIGINT'); // as a terminal sends to the whole group
+    await clock.sleep(100);
     expect(isRunning(enginePid)).toBe(true);
     await service.stop();
     expect(isRunning(enginePid)).toBe(false);
