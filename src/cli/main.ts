@@ -86,7 +86,8 @@ const buildProgram = async (): Promise<Command> => {
     .option('--model <name|file>', 'chat model for --adapter', 'default')
     .option('--embedding-model <name|file>', 'embedding model for --adapter', 'default')
     .option('--url <url>', 'any shard', defaultUrl)
-    .option('--json', 'print JSON', false)
+    .option('--write', 'with --adapter: store the figures as FILE.evaluation.json', false)
+    .option('--json', 'print one line of JSON', false)
     .action(async (options) => (await import('./commands/evaluateCommand.js')).evaluateCommand(options));
 
   return program;

@@ -49,6 +49,7 @@ export class Shard {
   #isServing = false;
   #isEngineUp = false;
   #lastLoad = '';
+  #loadReportedAtMs = 0;
 
   constructor(parts: ShardParts) {
     this.#parts = parts;
@@ -144,12 +145,16 @@ export class Shard {
     await garbage.step(documentStore.advanceHorizon(), (collection) => live.has(collection));
   }
 
+  /** A changed load at once, an unchanged one before the others hold it for stale. */
   #reportLoad(): void {
-    const load = this.#parts.engine.load();
+    const { engine, gossip, clock, config } = this.#parts;
+    const load = engine.load();
     const text = JSON.stringify(load);
-    // An unchanged report still goes out by the rounds of gossip, which keep it fresh.
-    if (text !== this.#lastLoad || this.#parts.gossip.view().epoch === 0) this.#parts.gossip.reportLoad(load);
+    const ageMs = clock.monotonicMs() - this.#loadReportedAtMs;
+    if (text === this.#lastLoad && ageMs < config.membership.loadFreshMs / 4) return;
+    gossip.reportLoad(load);
     this.#lastLoad = text;
+    this.#loadReportedAtMs = clock.monotonicMs();
   }
 
   /** Runs `work` again and again with a pause between; a failure is logged and the next turn comes all the same. */

@@ -1,6 +1,6 @@
 import { assert, toOstrakaError, utf8 } from '../../base/index.js';
 import type { ClusterEvent, ClusterModelService, ClusterRequest, RoutingReport } from '../../cooperation/index.js';
-import type { Clock, HttpResponse, Random, TokenUsage } from '../../platform/index.js';
+import type { Clock, GenerateTiming, HttpResponse, Random, TokenUsage } from '../../platform/index.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
 import { type ChatRequest, chatRequest } from './chatRequest.js';
@@ -53,7 +53,7 @@ const whole = async (parts: Parts, context: RouteContext, frame: Frame, request:
     object: 'chat.completion',
     choices: [choice],
     usage: usageOf(answer.usage),
-    ostraka: routingOf(answer.routing),
+    ostraka: { ...routingOf(answer.routing), timing: timingOf(answer.timing) },
   });
 };
 
@@ -121,3 +121,5 @@ const routingOf = (routing: RoutingReport) => ({
   adapter: routing.adapterDigest ?? null,
   routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null },
 });
+
+const timingOf = ({ queueMs, firstTokenMs, totalMs }: GenerateTiming) => ({ queue_ms: queueMs, ttft_ms: firstTokenMs, total_ms: totalMs });
