@@ -1,6 +1,6 @@
 import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode } from '../aql/index.js';
 import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
-import type { RemoteExecutor } from '../rpc/index.js';
+import { type RemoteExecutor, rpcError } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
 import type { CollectionRef } from '../storage/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
@@ -190,7 +190,7 @@ export class DistributedExecutor implements Site {
         addStats(context.stats, frame.stats);
         for (const { code, message } of frame.warnings) context.warnings.add(code, message);
       },
-      onError: ending.onError,
+      onError: (error) => ending.onError(asUnavailable(error, target.shardId)),
     });
   }
 
@@ -240,12 +240,20 @@ export class DistributedExecutor implements Site {
       deadlineMs: remainingMs(),
       idempotent: false,
     };
-    const answer = (await executor.call(call)) as unknown as WriteAnswer;
+    const answer = (await executor.call(call).catch((error: unknown) => {
+      throw asUnavailable(error, shardId);
+    })) as unknown as WriteAnswer;
     transaction.answered(shardId);
     if (answer.error) throw new OstrakaError(answer.error);
     return answer.outcomes;
   }
 }
+
+/** Rows of a shard that is not even asked are as unavailable as those of one that does not answer: one code for the caller. */
+const asUnavailable = (error: unknown, shardId: ShardId): unknown => {
+  if (!(error instanceof OstrakaError) || error.code !== 'BREAKER_OPEN') return error;
+  return rpcError('SHARD_UNAVAILABLE', error.message, { data: { shard: shardId, mayHaveRun: false }, cause: error });
+};
 
 /** A row as a shard sent it, with the row of the coordinator that it belongs to. */
 interface ShardRow {

@@ -78,13 +78,15 @@ function settle(node: InferNode, { call, rows }: Pending, outcome: BatchOutcome 
     llm.promptTokens += outcome.answer.usage.promptTokens;
     llm.completionTokens += outcome.answer.usage.completionTokens;
     llm.cachedTokens += outcome.answer.usage.cachedTokens;
-    if (call.sharedKey !== undefined && context.answers.size < context.options.answersRememberedMax)
-      context.answers.set(call.sharedKey, value);
+    remember(call, value, context);
   }
-  for (const row of rows) {
-    context.memory.hold(value);
-    row[node.variable] = value;
-  }
+  for (const row of rows) row[node.variable] = value;
+}
+
+function remember({ sharedKey }: InferCall, value: JsonValue, context: SequenceContext): void {
+  if (sharedKey === undefined || context.answers.size >= context.options.answersRememberedMax) return;
+  context.memory.hold(value);
+  context.answers.set(sharedKey, value);
 }
 
 const unanswered: OstrakaErrorJson = {

@@ -28,6 +28,7 @@ export function collectOperator(node: CollectNode, context: SequenceContext, bas
       await context.pacer.pace();
     }
     for (const groups of chunked(grouping.sorted(), blockRowsMax)) yield groups.map((group) => grouping.rowOf(group, base));
+    context.memory.release(grouping.heldBytes);
   };
 }
 
@@ -38,6 +39,7 @@ class Grouping {
   readonly #keys: readonly CompiledExpression[];
   readonly #arguments: readonly (CompiledExpression | undefined)[];
   readonly #member: ((row: Row) => JsonValue) | undefined;
+  heldBytes = 0;
 
   constructor(node: CollectNode, context: SequenceContext) {
     this.#node = node;
@@ -58,12 +60,12 @@ class Grouping {
       for (const [i, argument] of this.#arguments.entries()) {
         if (!argument) continue;
         const value = argument(row, evaluation);
-        memory.hold(value);
+        this.heldBytes += memory.hold(value);
         group.values[i]?.push(value);
       }
       if (!this.#member) continue;
       const member = this.#member(row);
-      memory.hold(member);
+      this.heldBytes += memory.hold(member);
       group.members.push(member);
     }
   }
@@ -86,7 +88,7 @@ class Grouping {
     let group = this.#groups.get(name);
     if (group) return group;
     group = { key, count: 0, values: this.#arguments.map(() => []), members: [] };
-    this.#context.memory.hold(key);
+    this.heldBytes += this.#context.memory.hold(key);
     this.#groups.set(name, group);
     return group;
   }

@@ -15,10 +15,11 @@ export function subqueryOperator(
   context: SequenceContext,
   parts: { readonly runValues: RunValues; readonly runsOnce: boolean },
 ): Operator {
+  let heldBytes = 0;
   const run = async (row: Row): Promise<JsonValue[]> => {
     const results: JsonValue[] = [];
     for await (const values of parts.runValues(node.nodes, row.slice())) {
-      context.memory.hold(values);
+      heldBytes += context.memory.hold(values);
       results.push(...values);
       await context.pacer.pace();
     }
@@ -36,6 +37,11 @@ export function subqueryOperator(
         }
       }
       yield block;
+      // What keeps the rows beyond this point accounts for them itself; the one shared result stays.
+      if (!parts.runsOnce) {
+        context.memory.release(heldBytes);
+        heldBytes = 0;
+      }
     }
   };
 }
