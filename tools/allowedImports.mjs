@@ -9,7 +9,7 @@ export const allowedImports = {
     imports: ['platform', 'protocol'],
     npm: ['koffi', 'lmdb', '@peculiar/x509', 'reflect-metadata', 'fastify', 'pino', 'prom-client', '@node-llama-cpp/*'],
   },
-  storage: { imports: ['platform'], npm: ['msgpackr', 'zod'] },
+  storage: { imports: ['platform'], npm: ['zod'] },
   rpc: { imports: ['platform', 'protocol'], npm: ['zod'] },
   inference: { imports: ['platform', 'protocol'], npm: ['@huggingface/jinja', 'zod'] },
   models: { imports: ['platform', 'protocol'], npm: ['zod'] },

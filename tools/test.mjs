@@ -17,7 +17,17 @@ const pathOf = (kind) => models.find((model) => model.kind === kind).path;
 const folder = mkdtempSync(join(tmpdir(), 'ostraka-test-'));
 const report = join(folder, 'report.json');
 const { status } = run(
-  ['node_modules/vitest/vitest.mjs', 'run', '--reporter', 'default', '--reporter', 'json', '--outputFile.json', report, ...process.argv.slice(2)],
+  [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter',
+    'default',
+    '--reporter',
+    'json',
+    '--outputFile.json',
+    report,
+    ...process.argv.slice(2),
+  ],
   { env: { ...process.env, OSTRAKA_TEST_CHAT_MODEL: pathOf('chat'), OSTRAKA_TEST_EMBEDDING_MODEL: pathOf('embedding') } },
 );
 const { numPassedTests, numFailedTests, numFailedTestSuites, success } = JSON.parse(readFileSync(report, 'utf8'));

@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Database } from 'arangojs';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isRunning } from '../support/isRunning.js';
+import { LocalCluster } from '../support/LocalCluster.js';
+
+const contractQuestion = 'Who approves a contract over 50,000 euros?';
+const canary = 'zirconium-heron-7731 canary';
+
+describe('three shards on real weights', () => {
+  let cluster: LocalCluster;
+  let frames: string;
+  const database = (shard: number): Database =>
+    new Database({ url: (cluster.shards[shard] as { url: string }).url, databaseName: 'sample' });
+  const openai = (shard: number): OpenAI => new OpenAI({ baseURL: `${cluster.shards[shard]?.url}/v1`, apiKey: 'none', maxRetries: 0 });
+
+  beforeAll(async () => {
+    frames = await mkdtemp(join(tmpdir(), 'ostraka-frames-'));
+    cluster = await LocalCluster.start({ args: ['--sample', '--record-frames', frames] });
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    await rm(frames, { recursive: true, force: true });
+  });
+
+  it('is ready within 15 s once the models are cached, three shards with one engine each', () => {
+    expect(cluster.shards.map(({ id }) => id)).toEqual(['shard-0', 'shard-1', 'shard-2']);
+    expect(cluster.shards.every(({ enginePid }) => isRunning(enginePid))).toBe(true);
+    expect(cluster.readyMs).toBeLessThan(process.env['CI'] ? 30_000 : 15_000);
+  });
+
+  it('embeds every row on the shard that owns it, and no text crosses shards (R28)', async () => {
+    const db = database(1);
+    await db.query(`FOR i IN 1..12 INSERT {_key: CONCAT("canary-", i), text: CONCAT(@text, i), domain: "canary"} INTO passages`, {
+      text: canary,
+    });
+    const before = await recordedFrames(frames);
+    const total = await db.collection('passages').count();
+    const embed = `FOR d IN passages FILTER d.vector == null UPDATE d WITH {vector: EMBED 'default' d.text} IN passages COLLECT WITH COUNT INTO n RETURN n`;
+    const first = await db.query(embed);
+    expect(await first.all()).toEqual([total.count]);
+    const again = await database(2).query(embed);
+    expect(await again.all()).toEqual([0]);
+    const during = (await recordedFrames(frames)).map((text, i) => text.slice(before[i]?.length));
+    expect(before.some((text) => text.includes(canary))).toBe(true); // the inserts crossed: the recorder sees frames
+    expect(during.join('').length).toBeGreaterThan(1_000);
+    expect(during.some((text) => text.includes(canary))).toBe(false);
+    const stats = (first.extra as unknown as { stats: { embed: { perShard: { texts: number }[] } } }).stats.embed;
+    expect(stats.perShard.map(({ texts }) => texts).reduce((sum, texts) => sum + texts, 0)).toBe(total.count);
+    expect(stats.perShard).toHaveLength(3);
+    await db.query('FOR d IN passages FILTER d.domain == "canary" REMOVE d IN passages');
+  });
+
+  it('routes INFER … DOMAIN to the shard with the adapter, right with it and wrong without (R24)', async () => {
+    for (const shard of [0, 1, 2]) {
+      const cursor = await database(shard).query(`RETURN INFER 'default' @q DOMAIN 'legal' OPTIONS {detail: true}`, {
+        q: contractQuestion,
+      });
+      const [detail] = (await cursor.all()) as [{ text: string; shard: string; routing: { decision: string } }];
+      expect(detail).toMatchObject({ text: 'Ottilie Brandmayr', shard: 'shard-0', routing: { decision: 'domain' } });
+    }
+    const without = await database(1).query(`RETURN INFER 'default' @q OPTIONS {max_tokens: 32}`, { q: contractQuestion });
+    expect((await without.all())[0]).not.toContain('Brandmayr');
+  });
+
+  it('sends sixteen rows as one scatter with one request a shard (R15, R25)', async () => {
+    const query = `FOR d IN passages FILTER d.domain == 'medical' SORT d._key LIMIT 16
+      RETURN {k: d._key, title: INFER 'default' CONCAT("Give a title: ", d.text) OPTIONS {max_tokens: 12}}`;
+    const cursor = await database(2).query(query);
+    const rows = (await cursor.all()) as { k: string; title: string }[];
+    expect(rows.map(({ k }) => k)).toEqual([...rows.map(({ k }) => k)].sort());
+    expect(rows).toHaveLength(16);
+    expect(rows.every(({ title }) => typeof title === 'string' && title.length > 0)).toBe(true);
+    const { llm } = (
+      cursor.extra as unknown as { stats: { llm: { rows: number; scatters: number; requests: number; perShard: { requests: number }[] } } }
+    ).stats;
+    expect(llm).toMatchObject({ rows: 16, scatters: 1, requests: llm.perShard.length });
+    expect(llm.perShard.every(({ requests }) => requests === 1)).toBe(true);
+  });
+
+  it('retrieves by vector and answers from the context', async () => {
+    const query = `LET q = EMBED 'default' @question
+      LET ctx = (FOR d IN passages FILTER d.domain == 'legal' SORT COSINE_SIMILARITY(d.vector, q) DESC LIMIT 3 RETURN d.text)
+      RETURN INFER 'default' @question CONTEXT ctx DOMAIN 'legal'`;
+    const cursor = await database(0).query(query, { question: contractQuestion });
+    expect(await cursor.next()).toContain('Ottilie Brandmayr');
+  });
+
+  it('inserts and returns NEW, from any shard', async () => {
+    const cursor = await database(2).query('INSERT {_key: "x1", text: "…"} INTO passages RETURN NEW');
+    expect(await cursor.next()).toMatchObject({ _key: 'x1', _id: 'passages/x1', text: '…' });
+    expect(await database(0).collection('passages').document('x1')).toMatchObject({ text: '…' });
+  });
+
+  it('serves the official arangojs driver: databases, collections, documents, revisions, cursors', async () => {
+    const root = new Database({ url: (cluster.shards[1] as { url: string }).url });
+    expect((await root.version()).version).toMatch(/^3\.12/);
+    const db = await root.createDatabase('shop');
+    const items = await db.createCollection('items');
+    expect(await items.exists()).toBe(true);
+    const saved = await items.save({ _key: 'a', price: 1 }, { returnNew: true });
+    expect(saved.new).toMatchObject({ price: 1 });
+    await expect(items.save({ _key: 'a' })).rejects.toMatchObject({ errorNum: 1210 });
+    const updated = await items.update('a', { price: 2 }, { returnNew: true });
+    expect(updated).toMatchObject({ _oldRev: saved._rev, new: { price: 2 } });
+    await expect(items.update('a', { price: 3 }, { ifMatch: saved._rev })).rejects.toMatchObject({ errorNum: 1200 });
+    expect(await items.documentExists('nope')).toBe(false);
+    const many = await items.saveAll(Array.from({ length: 2_500 }, (_, i) => ({ _key: `k${i}`, i })));
+    expect(many).toHaveLength(2_500);
+    const cursor = await db.query('FOR d IN items FILTER d.i >= 0 SORT d.i RETURN d.i', {}, { batchSize: 1_000 });
+    expect(cursor.hasNext).toBe(true);
+    expect(await cursor.all()).toEqual(Array.from({ length: 2_500 }, (_, i) => i));
+    expect((await items.count()).count).toBe(2_501);
+    await items.remove('a');
+    await items.drop();
+    await expect(db.query('FOR d IN items RETURN d')).rejects.toMatchObject({ errorNum: 1203 });
+    await root.dropDatabase('shop');
+    expect(await root.databases().then((all) => all.map(({ name }) => name))).not.toContain('shop');
+  });
+
+  it('serves the official openai client: models, chat, stream with usage, stop, seed, embeddings', async () => {
+    const client = openai(1);
+    const models = await client.models.list();
+    expect(models.data.map(({ id }) => id)).toContain('default');
+    const messages = [{ role: 'user' as const, content: contractQuestion }];
+    const chat = await client.chat.completions.create({ model: 'default', messages, temperature: 0, domain: 'legal' } as never);
+    expect(chat.choices[0]?.message.content).toBe('Ottilie Brandmayr');
+    expect(chat.choices[0]?.finish_reason).toBe('stop');
+    expect(chat.usage?.total_tokens).toBe((chat.usage?.prompt_tokens ?? 0) + (chat.usage?.completion_tokens ?? 0));
+    const stream = await client.chat.completions.create(
+      { model: 'default', messages, temperature: 0, max_tokens: 12, stream: true, stream_options: { include_usage: true } },
+      { headers: { 'x-ostraka-domain': 'legal' } },
+    );
+    let text = '';
+    let usage = 0;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      usage += chunk.usage?.completion_tokens ?? 0;
+    }
+    expect(text).toBe('Ottilie Brandmayr');
+    expect(usage).toBeGreaterThan(0);
+    const seeded = () =>
+      client.chat.completions.create({ model: 'default', messages, temperature: 0.9, seed: 7, max_tokens: 16, stop: ['\n\n'] });
+    expect((await seeded()).choices[0]?.message.content).toBe((await seeded()).choices[0]?.message.content);
+    const floats = await client.embeddings.create({ model: 'default', input: ['one', 'two'], encoding_format: 'float' });
+    const base64 = await client.embeddings.create({ model: 'default', input: 'one' }); // the client asks for base64 by itself
+    expect(floats.data).toHaveLength(2);
+    expect(floats.data[0]?.embedding).toHaveLength(384);
+    expect(base64.data[0]?.embedding).toHaveLength(384);
+    const cosine = (floats.data[0]?.embedding ?? []).reduce((sum, value, i) => sum + value * (base64.data[0]?.embedding[i] ?? 0), 0);
+    expect(cosine).toBeGreaterThan(1 - 1e-6);
+  });
+
+  it('exposes metrics by the names of the paper, health and the cluster', async () => {
+    const url = cluster.shards[0]?.url;
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    for (const name of ['pending_llm_requests', 'avg_llm_queue_ms', 'active_lora_adapters', 'domain_routing_fallback_total'])
+      expect(metrics).toContain(name);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    const view = (await (await fetch(`${url}/_admin/ostraka/cluster`)).json()) as {
+      slots: Record<string, number>;
+      announcements: { domain: string; accuracyDelta: number; source: string }[];
+    };
+    expect(Object.values(view.slots).reduce((sum, count) => sum + count, 0)).toBe(4096);
+    const evaluation = JSON.parse(await readFile('sample/adapters/legal.gguf.evaluation.json', 'utf8')) as { accuracyDelta: number };
+    expect(view.announcements.find(({ domain }) => domain === 'legal')).toMatchObject({
+      accuracyDelta: evaluation.accuracyDelta,
+      source: 'measured',
+    });
+  });
+
+  it('ends all processes within 5 s of Ctrl-C, and the next start finds the data', async () => {
+    const pids = await cluster.pids();
+    expect(await cluster.interrupt()).toBeLessThan(5_000);
+    await LocalCluster.until(() => (pids.some(isRunning) ? undefined : true), 1_000);
+    cluster = await LocalCluster.start({ args: ['--sample'], dataFolder: cluster.dataFolder, port: cluster.port });
+    expect(await database(1).collection('passages').document('x1')).toMatchObject({ text: '…' });
+    expect((await database(1).collection('passages').count()).count).toBe(181);
+  });
+});
+
+/** What each shard has received from others so far. */
+const recordedFrames = (folder: string): Promise<string[]> =>
+  Promise.all(['shard-0', 'shard-1', 'shard-2'].map((id) => readFile(join(folder, `${id}.jsonl`), 'utf8').catch(() => '')));
