@@ -90,6 +90,15 @@ const buildProgram = async (): Promise<Command> => {
     .option('--json', 'print one line of JSON', false)
     .action(async (options) => (await import('./commands/evaluateCommand.js')).evaluateCommand(options));
 
+  program
+    .command('doctor')
+    .description('say what is wrong with this machine or its data folder, and what to do')
+    .option('--data <folder>', 'data folder', 'ostraka-data')
+    .option('--port <port>', 'HTTP port of the first shard', integer(1, 65_000), 8529)
+    .option('--shards <count>', 'shard processes', integer(1, 64), 3)
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/doctorCommand.js')).doctorCommand(options));
+
   return program;
 };
 
