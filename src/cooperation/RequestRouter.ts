@@ -1,6 +1,6 @@
-import { type ShardId, xxh64 } from '../base/index.js';
+import { type OstrakaError, type ShardId, xxh64 } from '../base/index.js';
 import type { TopologyView } from '../membership/index.js';
-import type { Clock } from '../platform/index.js';
+import { type Clock, platformError } from '../platform/index.js';
 import type { AdaptiveShardRouter, Reservations, RouteCandidate, RoutePlan } from '../routing/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
@@ -46,11 +46,11 @@ export class RequestRouter {
     this.#metrics = parts.metrics;
   }
 
-  /** Errors: NO_SHARD_AVAILABLE, DOMAIN_UNAVAILABLE. */
+  /** Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE. */
   reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>): ReservedRoute {
     const plan = this.plan(request, excluded);
     const [target] = plan.candidates;
-    if (!target) throw cooperationError('NO_SHARD_AVAILABLE', `no living shard serves model ${request.model}`);
+    if (!target) throw this.#nobody(request.model);
     if (request.domain !== undefined && plan.decision !== 'domain') this.#fellThrough(request, plan);
     this.#metrics.routed.add(1, { decision: plan.decision });
     const reservation = this.#reservations.take(target.shardId);
@@ -81,6 +81,15 @@ export class RequestRouter {
     );
     this.#metrics.routingSeconds.observe((this.#clock.monotonicMs() - startedMs) / 1000);
     return plan;
+  }
+
+  /** A model that no shard names is the caller's mistake; one whose shards are all away is ours. */
+  #nobody(model: string): OstrakaError {
+    const isKnown =
+      model === 'default' ||
+      this.#topology().members.some(({ models }) => models.some(({ kind, name }) => kind === 'chat' && name === model));
+    if (!isKnown) return platformError('MODEL_UNKNOWN', `no shard serves a chat model ${model}`);
+    return cooperationError('NO_SHARD_AVAILABLE', `no living shard serves model ${model}`);
   }
 
   #fellThrough(request: ClusterRequest, plan: RoutePlan): void {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type JsonValue, OstrakaError } from '../../base/index.js';
 import type { DocumentOutcome, DocumentRequest, DocumentService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
-import { type StoredDocument, storageError } from '../../storage/index.js';
+import { checkDocumentKey, type StoredDocument, storageError } from '../../storage/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
 import type { Route, RouteContext } from '../Route.js';
@@ -148,7 +148,7 @@ const requestOf = (
 // A key that is there but is no string is the client's mistake, not a wish for a new one.
 const keyOfInsert = (document: Attributes): string | undefined => {
   const key = document['_key'];
-  return key === undefined ? undefined : typeof key === 'string' ? key : JSON.stringify(key);
+  return key === undefined ? undefined : checkDocumentKey(key);
 };
 
 const outcomeOf = (kind: WriteKind, context: RouteContext, outcome: Done, options: Options): object => {
