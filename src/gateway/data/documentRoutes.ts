@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, OstrakaError } from '../../base/index.js';
+import { type JsonValue, OstrakaError, toOstrakaError } from '../../base/index.js';
 import type { DocumentOutcome, DocumentRequest, DocumentService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkDocumentKey, type StoredDocument, storageError } from '../../storage/index.js';
@@ -73,8 +73,12 @@ class DocumentWriter {
 
   async readMany(context: RouteContext): Promise<HttpResponse> {
     const selectors = this.#list(context.json());
-    const requests = selectors.map((selector): DocumentRequest => ({ kind: 'read', key: keyOf(selector), document: {}, options: {} }));
-    const outcomes = await this.#run(context, requests);
+    const outcomes = await this.#runEach(context, selectors, (selector) => ({
+      kind: 'read',
+      key: keyOf(selector),
+      document: {},
+      options: {},
+    }));
     return responses.json(
       200,
       outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.new : responses.arangoErrorFields(outcome.error))),
@@ -97,8 +101,9 @@ class DocumentWriter {
   }
 
   async #writeMany(kind: WriteKind, context: RouteContext, bodies: readonly JsonValue[], options: Options): Promise<HttpResponse> {
-    const requests = this.#list(bodies).map((body) => requestOf(kind, { body, key: undefined, options, ifMatch: undefined }));
-    const outcomes = await this.#run(context, requests);
+    const outcomes = await this.#runEach(context, this.#list(bodies), (body) =>
+      requestOf(kind, { body, key: undefined, options, ifMatch: undefined }),
+    );
     const shown = outcomes.map((outcome) =>
       outcome.kind === 'done'
         ? outcomeOf(kind, context, outcome, options)
@@ -110,6 +115,29 @@ class DocumentWriter {
 
   #run(context: RouteContext, requests: readonly DocumentRequest[]): Promise<readonly DocumentOutcome[]> {
     return this.#documents.run(context.database, context.parameters['collection'] as string, requests, context.signal);
+  }
+
+  /** One that cannot even be asked for has its error in its place; the others run. */
+  async #runEach(
+    context: RouteContext,
+    bodies: readonly JsonValue[],
+    toRequest: (body: JsonValue) => DocumentRequest,
+  ): Promise<DocumentOutcome[]> {
+    const outcomes: DocumentOutcome[] = [];
+    const asked: { readonly index: number; readonly request: DocumentRequest }[] = [];
+    for (const [index, body] of bodies.entries()) {
+      try {
+        asked.push({ index, request: toRequest(body) });
+      } catch (error) {
+        outcomes[index] = { kind: 'error', error: toOstrakaError(error).toJson() };
+      }
+    }
+    const run = await this.#run(
+      context,
+      asked.map(({ request }) => request),
+    );
+    for (const [i, { index }] of asked.entries()) outcomes[index] = run[i] as DocumentOutcome;
+    return outcomes;
   }
 
   #list(body: JsonValue): readonly JsonValue[] {
