@@ -136,7 +136,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     expect((await request('POST', '/_api/document/things', odd)).status).toBe(201);
     const stored = await (await fetch(`${url}/_api/document/things/odd`)).text();
     expect(stored).toContain('"__proto__":{"polluted":true}');
-    const merged = await query('FOR d IN things FILTER d._key == "odd" RETURN KEYS(MERGE(d, {a: 1}), true)');
+    const merged = await query('FOR d IN things FILTER d._key == "odd" RETURN KEYS(MERGE(d, {a: 1}))');
     expect((merged.body as { result?: unknown[][] }).result?.[0]).toContain('__proto__');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
     await request('DELETE', '/_api/document/things/odd');
