@@ -4,15 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { modelPaths } from './modelPaths.mjs';
 
 const node = process.execPath;
 const run = (args, options = {}) => spawnSync(node, args, { stdio: 'inherit', ...options });
 
 if (run(['tools/build.mjs']).status !== 0) process.exit(1);
-if (run(['dist/src/cli/main.js', 'model', 'pull']).status !== 0) process.exit(1);
-const listed = spawnSync(node, ['dist/src/cli/main.js', 'model', 'list', '--json'], { encoding: 'utf8' });
-const models = JSON.parse(listed.stdout);
-const pathOf = (kind) => models.find((model) => model.kind === kind).path;
+const models = modelPaths();
 
 const folder = mkdtempSync(join(tmpdir(), 'ostraka-test-'));
 const report = join(folder, 'report.json');
@@ -28,7 +26,7 @@ const { status } = run(
     report,
     ...process.argv.slice(2),
   ],
-  { env: { ...process.env, OSTRAKA_TEST_CHAT_MODEL: pathOf('chat'), OSTRAKA_TEST_EMBEDDING_MODEL: pathOf('embedding') } },
+  { env: { ...process.env, ...models } },
 );
 const { numPassedTests, numFailedTests, numFailedTestSuites, success } = JSON.parse(readFileSync(report, 'utf8'));
 rmSync(folder, { recursive: true, force: true });

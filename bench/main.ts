@@ -1,0 +1,36 @@
+// npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
+import type { BenchResult } from './BenchResult.js';
+import { engineBench } from './engine.bench.js';
+import { hopBench } from './hop.bench.js';
+import { routingBench } from './routing.bench.js';
+import { writesBench } from './writes.bench.js';
+
+const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
+  engine: engineBench,
+  hop: hopBench,
+  routing: routingBench,
+  writes: writesBench,
+};
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith('--'));
+const has = (flag: string): boolean => args.includes(flag);
+
+const show = (result: BenchResult): string => {
+  const { name, metric, value, unit, against, ratio, spread, runs, load } = result;
+  return `${name}: ${metric} ${value.toPrecision(4)} ${unit}, ${ratio.toFixed(2)}x of ${against} (spread ${(spread * 100).toFixed(0)} %, ${runs} runs, load ${load.toFixed(1)})`;
+};
+
+if (has('--list')) {
+  console.log(Object.keys(benches).join('\n'));
+  process.exit(0);
+}
+const unknown = names.find((name) => !Object.hasOwn(benches, name));
+if (unknown !== undefined) {
+  console.error(`no bench ${unknown}; there are: ${Object.keys(benches).join(', ')}`);
+  process.exit(1);
+}
+for (const name of names.length > 0 ? names : Object.keys(benches)) {
+  const results = await (benches[name] as (typeof benches)[string])({ quick: has('--quick') });
+  for (const result of results) console.log(has('--json') ? JSON.stringify(result) : show(result));
+}
