@@ -23,7 +23,7 @@ const architecture = readFileSync('docs/ARCHITECTURE.md', 'utf8');
 put(
   'docs/ARCHITECTURE.md',
   architecture.replace(
-    /(<!-- allowed-imports:begin -->\n)[^]*?(<!-- allowed-imports:end -->)/,
+    /(<!-- allowed-imports:begin -->\n)[\s\S]*?(<!-- allowed-imports:end -->)/,
     (_, begin, end) => `${begin}${table}\n${end}`,
   ),
 );

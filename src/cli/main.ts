@@ -68,13 +68,13 @@ const buildProgram = async (): Promise<Command> => {
     .command('list')
     .description('models known by name')
     .option('--json', 'print JSON', false)
-    .action(async (options) => (await import('./commands/modelCommand.js')).modelListCommand(options));
+    .action(async (options) => (await import('./commands/modelListCommand.js')).modelListCommand(options));
   model
     .command('pull')
     .description('fetch and verify a model; without a name both defaults')
     .argument('[name]')
     .option('--json', 'print JSON', false)
-    .action(async (name, options) => (await import('./commands/modelCommand.js')).modelPullCommand(name, options));
+    .action(async (name, options) => (await import('./commands/modelPullCommand.js')).modelPullCommand(name, options));
 
   const adapter = program.command('adapter').description('LoRA adapters');
   adapter
