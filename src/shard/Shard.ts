@@ -142,7 +142,11 @@ export class Shard {
   async #collectGarbage(): Promise<void> {
     const { documentStore, garbage, catalog } = this.#parts;
     const live = await catalog.liveCollectionIds();
-    await garbage.step(documentStore.advanceHorizon(), (collection) => live.has(collection));
+    await garbage.step({
+      horizon: documentStore.advanceHorizon(),
+      isLive: (collection) => live.has(collection),
+      isBeingWritten: (collection, key) => documentStore.isBeingWritten(collection, key),
+    });
   }
 
   /** A changed load at once, an unchanged one before the others hold it for stale. */

@@ -12,13 +12,13 @@ export interface Footprint {
 /** A commit that readers at or after its timestamp must wait for: being written, or prepared and undecided. */
 interface Pending {
   readonly timestamp: Timestamp;
+  readonly writes: ReadonlySet<string>;
   readonly done: Promise<void>;
   readonly finish: () => void;
 }
 
 interface PreparedLock extends Pending {
   readonly reads: ReadSet;
-  readonly writes: ReadonlySet<string>;
 }
 
 export type Verdict =
@@ -27,12 +27,12 @@ export type Verdict =
   | { readonly kind: 'too-old' }
   | { readonly kind: 'blocked'; readonly until: Promise<void> };
 
-const pendingAt = (timestamp: Timestamp): Pending => {
+const pendingAt = (timestamp: Timestamp, writes: ReadonlySet<string>): Pending => {
   let finish: () => void = () => undefined;
   const done = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  return { timestamp, done, finish };
+  return { timestamp, writes, done, finish };
 };
 
 const overlap = (
@@ -78,7 +78,7 @@ export class ConflictTable {
 
   /** A validated commit gets its place in the order; `settle` when it is durable or has failed. */
   beginCommit(timestamp: Timestamp, names: ReadonlySet<string>): { settle(): void } {
-    const pending = pendingAt(timestamp);
+    const pending = pendingAt(timestamp, names);
     this.#pending.add(pending);
     this.#remember(timestamp, names);
     return {
@@ -91,7 +91,7 @@ export class ConflictTable {
 
   lock(transactionId: string, proposal: Timestamp, footprint: { readonly reads: ReadSet; readonly writes: ReadonlySet<string> }): void {
     assert(!this.#locks.has(transactionId), 'a transaction is prepared once', { transactionId });
-    this.#locks.set(transactionId, { ...pendingAt(proposal), reads: footprint.reads, writes: footprint.writes });
+    this.#locks.set(transactionId, { ...pendingAt(proposal, footprint.writes), reads: footprint.reads });
   }
 
   unlock(transactionId: string): void {
@@ -103,6 +103,12 @@ export class ConflictTable {
   /** The commits and prepared transactions that a reader at `timestamp` has to wait for. */
   pendingUpTo(timestamp: Timestamp): Promise<void>[] {
     return [...this.#pending, ...this.#locks.values()].filter((one) => one.timestamp <= timestamp).map((one) => one.done);
+  }
+
+  /** Whether a commit that writes this document is on its way to the store: what is stored of it is about to change. */
+  isBeingWritten(name: string): boolean {
+    for (const { writes } of this.#pending) if (writes.has(name)) return true;
+    return false;
   }
 
   /** Forgets commits up to `timestamp`: older snapshots can no longer be validated. */

@@ -87,6 +87,7 @@ export class DocumentStore {
       reader: this.#reader,
       clock: this.timestamps,
       options: this.#options,
+      horizon: () => this.#horizon,
     });
   }
 
@@ -149,9 +150,14 @@ export class DocumentStore {
     return bytes ? { kind: 'committed', ...(JSON.parse(utf8.decode(bytes)) as OutcomeRecord) } : { kind: 'unknown' };
   }
 
-  /** Versions older than this may be collected; older snapshots are refused from now on. */
+  /** True while a commit of this document is on its way to the store; its rows are not to be judged by what is stored now. */
+  isBeingWritten(collection: number, key: string): boolean {
+    return this.#conflicts.isBeingWritten(documentName(collection, key));
+  }
+
+  /** Versions older than this may be collected; older snapshots are refused from now on. Never moves back, whatever the wall clock does. */
   advanceHorizon(): Timestamp {
-    this.#horizon = this.timestamps.before(this.#options.snapshotAgeMsMax);
+    this.#horizon = Math.max(this.#horizon, this.timestamps.before(this.#options.snapshotAgeMsMax)) as Timestamp;
     this.#conflicts.forgetUpTo(this.#horizon);
     return this.#horizon;
   }
@@ -243,7 +249,9 @@ export class DocumentStore {
   }
 
   #restorePrepared(): void {
-    for (const { key, value } of this.#store.scan({ ...keyLayout.all('prepared'), entriesMax: this.#options.transactionsMax })) {
+    const { from, to } = keyLayout.all('prepared');
+    // All of them, however many: one left out would lose its locks.
+    for (const { key, value } of this.#store.scan({ from, to, entriesMax: Number.MAX_SAFE_INTEGER })) {
       const record = JSON.parse(utf8.decode(value)) as PreparedRecord;
       this.timestamps.observe(record.proposal);
       this.#lock(keyLayout.nameOf(key), record);

@@ -6,6 +6,16 @@ import type { Timestamp } from './Timestamp.js';
 type RowKind = 'history' | 'current' | 'outcome';
 const order: readonly RowKind[] = ['history', 'current', 'outcome'];
 
+/** What one step may go by. */
+export interface GarbageStep {
+  /** No snapshot before it is read any more. */
+  readonly horizon: Timestamp;
+  /** Whether a collection still exists. */
+  readonly isLive: (collection: number) => boolean;
+  /** Whether a commit of the document is on its way to the store: removing its row would remove what that commit is about to write. */
+  readonly isBeingWritten: (collection: number, key: string) => boolean;
+}
+
 /**
  * Removes what no allowed snapshot can read: old versions whose successor is at or below the horizon, tombstones and outcomes below it,
  * rows of dropped collections. Works in steps of `rowsMax` rows with a cursor, so that a step is short; one durable batch a step.
@@ -21,12 +31,12 @@ export class GarbageCollector {
     this.#rowsMax = options.rowsMax;
   }
 
-  /** `isLive` tells whether a collection still exists. Returns how many rows went away. */
-  async step(horizon: Timestamp, isLive: (collection: number) => boolean): Promise<number> {
+  /** Returns how many rows went away. */
+  async step(step: GarbageStep): Promise<number> {
     const kind = order[this.#phase] as RowKind;
     const range = keyLayout.all(kind);
     const rows = this.#store.scan({ from: this.#cursor ?? range.from, to: range.to, entriesMax: this.#rowsMax });
-    const dead = rows.filter((row) => this.#isDead(kind, row, horizon, isLive));
+    const dead = rows.filter((row) => this.#isDead(kind, row, step));
     this.#advance(rows);
     if (dead.length > 0) await this.#store.commit(dead.map(({ key }): StoreWrite => ({ kind: 'delete', key })));
     return dead.length;
@@ -42,13 +52,15 @@ export class GarbageCollector {
     this.#phase = (this.#phase + 1) % order.length;
   }
 
-  #isDead(kind: RowKind, row: StoreEntry, horizon: Timestamp, isLive: (collection: number) => boolean): boolean {
+  #isDead(kind: RowKind, row: StoreEntry, { horizon, isLive, isBeingWritten }: GarbageStep): boolean {
     if (kind === 'outcome') return (JSON.parse(utf8.decode(row.value)) as { commitTimestamp: number }).commitTimestamp < horizon;
     const collection = keyLayout.collectionOf(row.key);
     if (!isLive(collection)) return true;
     if (kind === 'history') return this.#successorOf(collection, row) <= horizon;
-    const version = versionCodec.decodeCurrent(row.value);
-    return version.document === undefined && version.timestamp <= horizon && !this.#hasHistory(collection, keyLayout.keyOfCurrent(row.key));
+    const { document, timestamp } = versionCodec.decodeCurrent(row.value);
+    if (document !== undefined || timestamp > horizon) return false;
+    const key = keyLayout.keyOfCurrent(row.key);
+    return !isBeingWritten(collection, key) && !this.#hasHistory(collection, key);
   }
 
   /** Timestamp of the version that replaced this one: readers at or after it do not need this one. */

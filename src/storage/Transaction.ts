@@ -36,6 +36,7 @@ export interface WriteCondition {
  * A transaction on one shard's documents: reads its snapshot and its own writes, buffers writes, changes nothing until DocumentStore
  * commits it. Synchronous; everything read is recorded for validation. Errors: DOCUMENT_NOT_FOUND, UNIQUE_CONSTRAINT_VIOLATED,
  * REVISION_MISMATCH, DOCUMENT_KEY_BAD, DOCUMENT_TOO_LARGE, TRANSACTION_LIMIT; after one of them the transaction may go on.
+ * SNAPSHOT_TOO_OLD once the versions it reads are no longer kept: it is over then.
  */
 export class Transaction {
   readonly id: string;
@@ -45,6 +46,7 @@ export class Transaction {
   readonly #reader: VersionReader;
   readonly #clock: HybridLogicalClock;
   readonly #options: StorageOptions;
+  readonly #horizon: () => Timestamp;
 
   constructor(parts: {
     readonly id: string;
@@ -52,12 +54,15 @@ export class Transaction {
     readonly reader: VersionReader;
     readonly clock: HybridLogicalClock;
     readonly options: StorageOptions;
+    /** Snapshots before it cannot be read any more. */
+    readonly horizon: () => Timestamp;
   }) {
     this.id = parts.id;
     this.readTimestamp = parts.readTimestamp;
     this.#reader = parts.reader;
     this.#clock = parts.clock;
     this.#options = parts.options;
+    this.#horizon = parts.horizon;
   }
 
   get writes(): ReadonlyMap<string, BufferedWrite> {
@@ -65,6 +70,7 @@ export class Transaction {
   }
 
   get(collection: CollectionRef, key: string): StoredDocument | undefined {
+    this.#checkSnapshot();
     this.reads.addKey(collection.id, key);
     this.#checkReads();
     const own = this.#writes.get(documentName(collection.id, key));
@@ -80,6 +86,7 @@ export class Transaction {
     collection: CollectionRef,
     range: { readonly afterKey: string | undefined; readonly documentsMax: number },
   ): { readonly documents: readonly StoredDocument[]; readonly lastKey: string | undefined } {
+    this.#checkSnapshot();
     this.reads.addRange(collection.id, range.afterKey);
     const chunk = this.#reader.scan(collection.id, range.afterKey, range.documentsMax, this.readTimestamp);
     const found = new Map(chunk.versions.map(({ key, document }) => [key, document] as const));
@@ -136,9 +143,17 @@ export class Transaction {
   }
 
   #buffer(write: BufferedWrite): void {
-    this.#writes.set(documentName(write.collection, write.key), write);
-    if (this.#writes.size <= this.#options.transactionWritesMax) return;
+    const name = documentName(write.collection, write.key);
+    if (this.#writes.has(name) || this.#writes.size < this.#options.transactionWritesMax) {
+      this.#writes.set(name, write);
+      return;
+    }
     throw storageError('TRANSACTION_LIMIT', `a transaction may write ${this.#options.transactionWritesMax} documents`);
+  }
+
+  #checkSnapshot(): void {
+    if (this.readTimestamp >= this.#horizon()) return;
+    throw storageError('SNAPSHOT_TOO_OLD', 'the transaction lived longer than the versions it reads are kept');
   }
 
   #checkReads(): void {

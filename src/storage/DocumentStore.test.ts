@@ -1,0 +1,425 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ManualClock, SleepingClock, settle } from '../../test/support/ManualClock.js';
+import { MemoryStore } from '../../test/support/MemoryStore.js';
+import { platformError } from '../platform/index.js';
+import type { CollectionRef } from './CollectionRef.js';
+import { DocumentStore } from './DocumentStore.js';
+import { storageOptions } from './options.js';
+import type { StoredDocument } from './StoredDocument.js';
+import type { Timestamp } from './Timestamp.js';
+import type { Transaction } from './Transaction.js';
+
+const { signal } = new AbortController();
+const books: CollectionRef = { database: '_system', name: 'books', id: 100, kind: 'document' };
+const links: CollectionRef = { database: '_system', name: 'links', id: 101, kind: 'edge' };
+const options = storageOptions.parse({});
+
+let clock: ManualClock;
+let store: MemoryStore;
+let documents: DocumentStore;
+let transactions = 0;
+
+const open = (changes: Partial<typeof options> = {}): DocumentStore =>
+  DocumentStore.open({ store, clock, options: { ...options, ...changes } });
+const begin = (readTimestamp?: Timestamp): Promise<Transaction> => documents.begin({ id: `t-${transactions++}`, readTimestamp, signal });
+const commit = (transaction: Transaction) => documents.commit(transaction, null, signal);
+const write = async (change: (transaction: Transaction) => void): Promise<Timestamp> => {
+  const transaction = await begin();
+  change(transaction);
+  return commit(transaction);
+};
+const put = (key: string, value: number) => write((transaction) => void upsert(transaction, key, value));
+const upsert = (transaction: Transaction, key: string, value: number): void => {
+  if (transaction.get(books, key)) transaction.replace(books, key, { value });
+  else transaction.insert(books, { _key: key, value });
+};
+const valueOf = (document: StoredDocument | undefined) => document?.['value'];
+const keysOf = (transaction: Transaction, documentsMax = 100): string[] => {
+  const keys: string[] = [];
+  let afterKey: string | undefined;
+  do {
+    const chunk = transaction.scan(books, { afterKey, documentsMax });
+    keys.push(...chunk.documents.map(({ _key }) => _key));
+    afterKey = chunk.lastKey;
+  } while (afterKey !== undefined);
+  return keys;
+};
+
+beforeEach(() => {
+  clock = new SleepingClock();
+  store = new MemoryStore();
+  documents = open();
+});
+
+describe('reads', () => {
+  it('sees the snapshot of its timestamp: older versions, and the absence before a document and after its removal', async () => {
+    const before = documents.timestamps.now();
+    const first = await put('a', 1);
+    const second = await put('a', 2);
+    const removed = await write((transaction) => void transaction.remove(books, 'a'));
+    const values = [];
+    for (const at of [before, first, second, removed]) values.push(valueOf((await begin(at)).get(books, 'a')));
+    expect(values).toEqual([undefined, 1, 2, undefined]);
+    expect(keysOf(await begin(second))).toEqual(['a']);
+    expect(keysOf(await begin(removed))).toEqual([]);
+    await put('a', 3);
+    expect(valueOf((await begin(removed)).get(books, 'a'))).toBeUndefined();
+    expect(valueOf((await begin()).get(books, 'a'))).toBe(3);
+  });
+
+  it('reads its own writes in get and in scans, chunk by chunk, in key order', async () => {
+    for (const key of ['b', 'd', 'f']) await put(key, 0);
+    const transaction = await begin();
+    for (const key of ['a', 'c', 'g']) transaction.insert(books, { _key: key });
+    transaction.remove(books, 'd');
+    for (const documentsMax of [1, 2, 3, 100]) expect(keysOf(transaction, documentsMax)).toEqual(['a', 'b', 'c', 'f', 'g']);
+    expect(transaction.get(books, 'd')).toBeUndefined();
+    expect(keysOf(await begin())).toEqual(['b', 'd', 'f']);
+  });
+
+  it('keeps collections apart', async () => {
+    await put('a', 1);
+    expect((await begin()).get({ ...books, id: 102 }, 'a')).toBeUndefined();
+    expect((await begin()).scan({ ...books, id: 99 }, { afterKey: undefined, documentsMax: 9 }).documents).toEqual([]);
+  });
+
+  it('refuses a snapshot that is older than what is kept, at begin and in the middle of a transaction', async () => {
+    const old = await put('a', 1);
+    const transaction = await begin();
+    await clock.advance(options.snapshotAgeMsMax + 1000);
+    documents.advanceHorizon();
+    await expect(begin(old)).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
+    expect(() => transaction.get(books, 'a')).toThrow(expect.objectContaining({ code: 'SNAPSHOT_TOO_OLD' }));
+    expect(() => transaction.scan(books, { afterKey: undefined, documentsMax: 1 })).toThrow(
+      expect.objectContaining({ code: 'SNAPSHOT_TOO_OLD' }),
+    );
+  });
+
+  it('a wall clock that steps back does not bring refused snapshots back', async () => {
+    const old = await put('a', 1);
+    await clock.advance(options.snapshotAgeMsMax + 1000);
+    const horizon = documents.advanceHorizon();
+    await clock.advance(-options.snapshotAgeMsMax);
+    expect(documents.advanceHorizon()).toBe(horizon);
+    await expect(begin(old)).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
+  });
+
+  it('waits for a commit at or below its timestamp that is still being written', async () => {
+    await put('a', 1);
+    const writer = await begin();
+    writer.replace(books, 'a', { value: 2 });
+    store.hold();
+    const committing = commit(writer);
+    await settle();
+    let read: number | undefined;
+    const reading = begin().then((transaction) => {
+      read = valueOf(transaction.get(books, 'a')) as number;
+    });
+    await settle();
+    expect(read).toBeUndefined();
+    store.release();
+    await Promise.all([committing, reading]);
+    expect(read).toBe(2);
+  });
+});
+
+describe('writes', () => {
+  it('insert, replace, update and remove answer the new and the old document', async () => {
+    const transaction = await begin();
+    const inserted = transaction.insert(books, { _key: 'a', x: 1, y: { z: 1 } });
+    expect(inserted).toMatchObject({ new: { _key: 'a', _id: 'books/a', x: 1 }, old: undefined });
+    const merge = { keepNull: true, mergeObjects: true };
+    const updated = transaction.update(books, 'a', { y: { w: 2 }, _key: 'other' }, merge);
+    expect(updated).toMatchObject({ new: { _key: 'a', x: 1, y: { z: 1, w: 2 } }, old: inserted.new });
+    expect(String(updated.new?._rev) > String(inserted.new?._rev)).toBe(true);
+    expect(transaction.replace(books, 'a', { v: 3 }).new).toEqual({ _key: 'a', _id: 'books/a', _rev: expect.any(String), v: 3 });
+    expect(transaction.remove(books, 'a')).toMatchObject({ new: undefined, old: { v: 3 } });
+    expect(() => transaction.remove(books, 'a')).toThrow(expect.objectContaining({ code: 'DOCUMENT_NOT_FOUND' }));
+  });
+
+  it('refuses a second document of a key, another revision, an edge without ends, and a document over the limit', async () => {
+    documents = open({ documentBytesMax: 1024 });
+    const transaction = await begin();
+    const { new: document } = transaction.insert(books, { _key: 'a' });
+    const codeOf = (change: () => void): unknown => {
+      try {
+        change();
+        return undefined;
+      } catch (error) {
+        return (error as { code?: unknown }).code;
+      }
+    };
+    expect(codeOf(() => transaction.insert(books, { _key: 'a' }))).toBe('UNIQUE_CONSTRAINT_VIOLATED');
+    expect(codeOf(() => transaction.replace(books, 'a', {}, { revision: '_0' }))).toBe('REVISION_MISMATCH');
+    expect(codeOf(() => transaction.replace(books, 'a', {}, { revision: document?._rev }))).toBeUndefined();
+    expect(codeOf(() => transaction.insert(links, { _key: 'e', _from: 'books/a' }))).toBe('EDGE_ATTRIBUTE_INVALID');
+    expect(codeOf(() => transaction.insert(links, { _key: 'e', _from: 'books/a', _to: 'books/b' }))).toBeUndefined();
+    expect(transaction.replace(links, 'e', { w: 1 }).new).toMatchObject({ _from: 'books/a', _to: 'books/b', w: 1 });
+    expect(codeOf(() => transaction.insert(books, { _key: 'b', text: 'x'.repeat(1024) }))).toBe('DOCUMENT_TOO_LARGE');
+    expect(codeOf(() => transaction.insert(books, { _key: 'a/b' }))).toBe('DOCUMENT_KEY_BAD');
+    await commit(transaction);
+    expect(keysOf(await begin())).toEqual(['a']);
+  });
+
+  it('a write over the limit of a transaction is refused and not part of it', async () => {
+    documents = open({ transactionWritesMax: 2 });
+    const transaction = await begin();
+    for (const key of ['a', 'b']) transaction.insert(books, { _key: key });
+    expect(() => transaction.insert(books, { _key: 'c' })).toThrow(expect.objectContaining({ code: 'TRANSACTION_LIMIT' }));
+    transaction.replace(books, 'a', { again: true });
+    await commit(transaction);
+    expect(keysOf(await begin())).toEqual(['a', 'b']);
+  });
+
+  it('keeps attributes named __proto__ and constructor as data through a commit', async () => {
+    const attributes = JSON.parse('{"_key":"a","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+    await write((transaction) => void transaction.insert(books, attributes));
+    const document = (await begin()).get(books, 'a');
+    expect(JSON.parse(JSON.stringify(document))).toMatchObject({ constructor: { prototype: { polluted: 1 } } });
+    expect(Object.keys(document ?? {})).toContain('__proto__');
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+});
+
+describe('isolation (R6)', () => {
+  it('refuses the second of two writers of one document; the first stays', async () => {
+    await put('a', 0);
+    const [first, second] = [await begin(), await begin()];
+    upsert(first, 'a', 1);
+    upsert(second, 'a', 2);
+    await commit(first);
+    await expect(commit(second)).rejects.toMatchObject({ code: 'WRITE_CONFLICT', retryable: true });
+    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+  });
+
+  it('refuses write skew: two that read both documents and write one each', async () => {
+    await put('a', 1);
+    await put('b', 1);
+    const [first, second] = [await begin(), await begin()];
+    for (const transaction of [first, second])
+      expect(valueOf(transaction.get(books, 'a')) === valueOf(transaction.get(books, 'b'))).toBe(true);
+    upsert(first, 'a', 0);
+    upsert(second, 'b', 0);
+    await commit(first);
+    await expect(commit(second)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+  });
+
+  it('refuses a phantom: a document that appears in a range that was read, also after its last key', async () => {
+    const scanned = await begin();
+    expect(keysOf(scanned)).toEqual([]);
+    const partly = await begin();
+    partly.scan(books, { afterKey: 'm', documentsMax: 1 });
+    scanned.insert({ ...books, id: 200 }, { _key: 'count' });
+    partly.insert({ ...books, id: 200 }, { _key: 'other' });
+    await put('b', 1);
+    await expect(commit(scanned)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+    await expect(commit(partly)).resolves.toBeGreaterThan(0);
+  });
+
+  it('refuses a transaction that read the absence of a document which was inserted since', async () => {
+    const [first, second] = [await begin(), await begin()];
+    for (const transaction of [first, second]) transaction.insert(books, { _key: 'a' });
+    await commit(first);
+    await expect(commit(second)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+  });
+
+  it('a transaction that only reads commits whatever happened meanwhile', async () => {
+    const reader = await begin();
+    await put('a', 1);
+    expect(reader.get(books, 'a')).toBeUndefined();
+    await expect(commit(reader)).resolves.toBe(reader.readTimestamp);
+  });
+
+  it('refuses a transaction older than the commits remembered', async () => {
+    documents = open({ recentCommitsMax: 2 });
+    const old = await begin();
+    old.insert(books, { _key: 'old' });
+    for (const key of ['a', 'b', 'c', 'd']) await put(key, 1);
+    await expect(commit(old)).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
+  });
+
+  it('any interleaving of increments counts exactly the commits that succeeded, in the order of their timestamps', async () => {
+    const step = fc.record({ actor: fc.nat(3), key: fc.constantFrom('a', 'b'), kind: fc.constantFrom('increment', 'remove', 'commit') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        clock = new SleepingClock();
+        store = new MemoryStore();
+        documents = open();
+        const oracle = new Map<string, number>();
+        const running = new Map<
+          number,
+          { transaction: Transaction; snapshot: Map<string, number>; own: Map<string, number | undefined> }
+        >();
+        for (const { actor, key, kind } of steps) {
+          const one = running.get(actor) ?? { transaction: await begin(), snapshot: new Map(oracle), own: new Map() };
+          running.set(actor, one);
+          const known = one.own.has(key) ? one.own.get(key) : one.snapshot.get(key);
+          expect(valueOf(one.transaction.get(books, key))).toBe(known);
+          if (kind === 'increment') {
+            upsert(one.transaction, key, (known ?? 0) + 1);
+            one.own.set(key, (known ?? 0) + 1);
+          } else if (kind === 'remove' && known !== undefined) {
+            one.transaction.remove(books, key);
+            one.own.set(key, undefined);
+          } else if (kind === 'commit') {
+            running.delete(actor);
+            const isCommitted = await commit(one.transaction).then(
+              () => true,
+              (error: unknown) => {
+                expect(error).toMatchObject({ code: 'WRITE_CONFLICT' });
+                return false;
+              },
+            );
+            if (!isCommitted) continue;
+            for (const [name, value] of one.own) {
+              expect(oracle.get(name)).toBe(one.snapshot.get(name)); // nobody came between
+              if (value === undefined) oracle.delete(name);
+              else oracle.set(name, value);
+            }
+          }
+        }
+        const last = await begin();
+        expect(
+          new Map(last.scan(books, { afterKey: undefined, documentsMax: 9 }).documents.map((one) => [one._key, valueOf(one)])),
+        ).toEqual(new Map([...oracle].sort()));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('prepared transactions', () => {
+  const prepare = async (key: string, value: number): Promise<{ transaction: Transaction; proposal: Timestamp }> => {
+    const transaction = await begin();
+    upsert(transaction, key, value);
+    return { transaction, proposal: await documents.prepare(transaction) };
+  };
+
+  it('are seen only after the decision to commit, at its timestamp; a second decision changes nothing', async () => {
+    const { transaction, proposal } = await prepare('a', 1);
+    expect(documents.outcomeOf(transaction.id)).toEqual({ kind: 'prepared' });
+    const commitTimestamp = (proposal + 4096) as Timestamp;
+    await documents.decide(transaction.id, { kind: 'commit', commitTimestamp });
+    await documents.decide(transaction.id, { kind: 'abort' });
+    expect(documents.outcomeOf(transaction.id)).toMatchObject({ kind: 'committed', commitTimestamp });
+    expect((await begin((commitTimestamp - 1) as Timestamp)).get(books, 'a')).toBeUndefined();
+    expect(valueOf((await begin(commitTimestamp)).get(books, 'a'))).toBe(1);
+    expect(documents.inDoubt()).toEqual([]);
+  });
+
+  it('leave nothing when aborted', async () => {
+    const { transaction } = await prepare('a', 1);
+    await documents.decide(transaction.id, { kind: 'abort' });
+    expect(documents.outcomeOf(transaction.id)).toEqual({ kind: 'unknown' });
+    expect((await begin()).get(books, 'a')).toBeUndefined();
+    await put('a', 2);
+  });
+
+  it('make another prepare that meets them fail at once', async () => {
+    const other = await begin();
+    upsert(other, 'a', 2);
+    await prepare('a', 1);
+    await expect(documents.prepare(other)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+  });
+
+  it('make a local commit that meets them wait; it goes on after an abort and conflicts after a commit', async () => {
+    for (const kind of ['abort', 'commit'] as const) {
+      const local = await begin();
+      upsert(local, kind, 2);
+      const { transaction, proposal } = await prepare(kind, 1);
+      const result = commit(local).then(
+        () => 'committed',
+        (error: { code: string }) => error.code,
+      );
+      await settle();
+      await documents.decide(transaction.id, kind === 'abort' ? { kind } : { kind, commitTimestamp: proposal });
+      expect(await result).toBe(kind === 'abort' ? 'committed' : 'WRITE_CONFLICT');
+    }
+  });
+
+  it('make readers wait, and end them with TRANSACTION_IN_DOUBT after lockWaitMsMax', async () => {
+    const { transaction, proposal } = await prepare('a', 1);
+    const early = await begin((proposal - 1) as Timestamp);
+    expect(early.get(books, 'a')).toBeUndefined();
+    const waiting = begin();
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
+    await clock.advance(options.lockWaitMsMax);
+    await refused;
+    const reading = begin();
+    await settle();
+    await documents.decide(transaction.id, { kind: 'commit', commitTimestamp: proposal });
+    expect(valueOf((await reading).get(books, 'a'))).toBe(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  it('hold their locks again after a restart, however many there are, and can be decided then', async () => {
+    await put('b', 0);
+    const pair = [await begin(), await begin()] as const;
+    pair.forEach((transaction, i) => void upsert(transaction, i === 0 ? 'a' : 'b', i + 1));
+    const proposals = [await documents.prepare(pair[0]), await documents.prepare(pair[1])] as const;
+    documents = open({ transactionsMax: 1, lockWaitMsMax: 0 });
+    expect([...documents.inDoubt()].sort()).toEqual(pair.map(({ id }) => id).sort());
+    expect(documents.timestamps.now()).toBeGreaterThan(proposals[1]);
+    const blocked = begin();
+    const refused = expect(blocked).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
+    await clock.advance(1);
+    await refused;
+    await documents.decide(pair[0].id, { kind: 'commit', commitTimestamp: proposals[1] });
+    await documents.decide(pair[1].id, { kind: 'abort' });
+    const reader = await begin();
+    expect([valueOf(reader.get(books, 'a')), valueOf(reader.get(books, 'b'))]).toEqual([1, 0]);
+  });
+
+  it('hold no lock when their record could not be stored', async () => {
+    const transaction = await begin();
+    upsert(transaction, 'a', 1);
+    store.failNext(platformError('STORE_FULL', 'full'));
+    await expect(documents.prepare(transaction)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    expect(documents.inDoubt()).toEqual([]);
+    await put('a', 2);
+  });
+});
+
+describe('durability and restart', () => {
+  it('a commit that the store refuses leaves nothing, and the next one works', async () => {
+    await put('a', 1);
+    const [transaction, rows] = [await begin(), store.size];
+    upsert(transaction, 'a', 2);
+    store.failNext(platformError('STORE_FULL', 'full'));
+    await expect(commit(transaction)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    expect(store.size).toBe(rows);
+    expect(documents.outcomeOf(transaction.id)).toEqual({ kind: 'unknown' });
+    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+    await put('a', 3);
+    expect(valueOf((await begin()).get(books, 'a'))).toBe(3);
+  });
+
+  it('remembers the answer of a committed transaction over a restart', async () => {
+    const transaction = await begin();
+    transaction.insert(books, { _key: 'a' });
+    const commitTimestamp = await documents.commit(transaction, { stored: 1 }, signal);
+    documents = open();
+    expect(documents.outcomeOf(transaction.id)).toEqual({ kind: 'committed', commitTimestamp, answer: { stored: 1 } });
+    expect(documents.outcomeOf('never')).toEqual({ kind: 'unknown' });
+  });
+
+  it('goes on with later timestamps after a restart on a machine whose clock went back', async () => {
+    const committed = await put('a', 1);
+    clock = new SleepingClock(clock.nowMs() - 60_000);
+    documents = open();
+    expect(documents.timestamps.now()).toBeGreaterThan(committed);
+    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+  });
+
+  it('gives up waiting when the caller does', async () => {
+    const transaction = await begin();
+    upsert(transaction, 'a', 1);
+    await documents.prepare(transaction);
+    const caller = new AbortController();
+    const reading = documents.begin({ id: 'r', signal: caller.signal });
+    const refused = expect(reading).rejects.toMatchObject({ code: 'CANCELLED' });
+    caller.abort();
+    await refused;
+  });
+});
