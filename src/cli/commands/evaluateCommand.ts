@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cliError } from '../errors.js';
 import { clusterAnswers } from '../evaluation/clusterAnswers.js';
 import { engineAnswers } from '../evaluation/engineAnswers.js';
-import { type AnswerSource, evaluateAdapter, type Question } from '../evaluation/evaluateAdapter.js';
+import { type AdapterEvaluation, type AnswerSource, evaluateAdapter, type Question } from '../evaluation/evaluateAdapter.js';
 import { ProgressBar } from '../ProgressBar.js';
 
 export interface EvaluateFlags {
@@ -45,12 +45,18 @@ export async function evaluateCommand(flags: EvaluateFlags): Promise<void> {
     bar.end();
     const text = flags.json ? JSON.stringify(result) : JSON.stringify(result, undefined, 2);
     process.stdout.write(`${text}\n`);
-    if (flags.write && flags.adapter !== undefined)
-      await writeFile(`${flags.adapter}.evaluation.json`, `${JSON.stringify(result, undefined, 2)}\n`);
+    if (flags.write && flags.adapter !== undefined) await store(`${flags.adapter}.evaluation.json`, result);
+    await writeFile(`${flags.adapter}.evaluation.json`, `${JSON.stringify(result, undefined, 2)}\n`);
   } finally {
     await source.close();
   }
 }
+
+/** What else the file says of the adapter, such as its training samples, stays. */
+const store = async (path: string, result: AdapterEvaluation): Promise<void> => {
+  const present = await readFile(path, 'utf8').catch(() => '{}');
+  await writeFile(path, `${JSON.stringify({ ...(JSON.parse(present) as object), ...result }, undefined, 2)}\n`);
+};
 
 const readQuestions = async (path: string): Promise<readonly Question[]> => {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
