@@ -39,6 +39,19 @@ const parse = (payload: Uint8Array): unknown => {
   }
 };
 
+const isTimestamp = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const isErrorJson = (value: unknown): value is OstrakaErrorJson => {
+  const { code, message, httpStatus, errorNum, retryable, data } = (value ?? {}) as { readonly [name: string]: unknown };
+  return (
+    [code, message].every((text) => typeof text === 'string') &&
+    [httpStatus, errorNum].every((number) => typeof number === 'number') &&
+    typeof retryable === 'boolean' &&
+    typeof data === 'object' &&
+    data !== null
+  );
+};
+
 export const rpcFrame = {
   encode(frame: RpcFrame): Uint8Array {
     if (frame.kind === 'json') return tagged(tags.json, encodeJson(frame.value));
@@ -52,10 +65,11 @@ export const rpcFrame = {
     if (bytes[0] === tags.json) return { kind: 'json', value: parse(payload) as JsonValue };
     if (bytes[0] === tags.bytes) return { kind: 'bytes', bytes: payload };
     if (bytes[0] !== tags.end && bytes[0] !== tags.error) throw protocolViolation('a frame of an unknown kind');
-    const fields = parse(payload) as { readonly timestamp?: unknown; readonly error?: OstrakaErrorJson };
-    if (typeof fields.timestamp !== 'number') throw protocolViolation('an end without a timestamp');
+    const fields = (parse(payload) ?? {}) as { readonly timestamp?: unknown; readonly error?: unknown };
+    // One that is out of range would carry every clock of the cluster away.
+    if (!isTimestamp(fields.timestamp)) throw protocolViolation('an end without a timestamp');
     if (bytes[0] === tags.end) return { kind: 'end', timestamp: fields.timestamp };
-    if (typeof fields.error?.code !== 'string') throw protocolViolation('an error without a code');
+    if (!isErrorJson(fields.error)) throw protocolViolation('an error of another form');
     return { kind: 'error', error: fields.error, timestamp: fields.timestamp };
   },
 };

@@ -14,6 +14,8 @@ export class CircuitBreaker {
   #failures = 0;
   #openedAtMs: number | undefined;
   #probing = false;
+  /** Counts resets: calls granted before one say nothing of the peer's present life. */
+  #life = 0;
 
   constructor(parts: { readonly clock: Clock; readonly failuresMax: number; readonly recoveryMs: number }) {
     this.#clock = parts.clock;
@@ -37,8 +39,10 @@ export class CircuitBreaker {
     if (!this.admits) return undefined;
     const isProbe = this.state === 'half-open';
     if (isProbe) this.#probing = true;
+    const life = this.#life;
     return {
       end: (outcome) => {
+        if (life !== this.#life) return;
         if (isProbe) this.#probing = false;
         if (outcome === 'success') this.#close();
         if (outcome === 'failure') this.#fail(isProbe);
@@ -48,6 +52,8 @@ export class CircuitBreaker {
 
   /** The peer came back as another process: what the old one did is no evidence. */
   reset(): void {
+    this.#life++;
+    this.#probing = false;
     this.#close();
   }
 

@@ -68,11 +68,13 @@ export class RemoteExecutor {
 
   /** A unary call: exactly one JSON value. */
   async call(call: RemoteCall): Promise<JsonValue> {
+    let mayHaveRun = false;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#once(call);
       } catch (error) {
-        if (!this.#mayRetry(call, error, attempt)) throw error;
+        if (!this.#mayRetry(call, error, attempt)) throw mayHaveRun ? this.#afterLostTry(call, error) : error;
+        mayHaveRun ||= (error as OstrakaError).data['mayHaveRun'] !== false;
         this.#metrics.retries.add(1, { method: call.method });
         await this.#clock.sleep(this.#random.next() * this.#options.retryDelayMs * 2 ** attempt, call.signal);
       }
@@ -81,6 +83,7 @@ export class RemoteExecutor {
 
   /** A streamed answer; never retried here, since the caller knows what it has used. Ending the iteration early cancels the call. */
   async *stream(call: RemoteCall): AsyncGenerator<JsonValue | Uint8Array, void, void> {
+    if (call.shardId !== this.selfShardId) this.#peer(call.shardId); // nobody to ask is no evidence for the breaker
     const guard = this.#enter(call.shardId);
     const startedMs = this.#clock.monotonicMs();
     const deadline = deadlineSignal({
@@ -114,9 +117,12 @@ export class RemoteExecutor {
   }
 
   async #once(call: RemoteCall): Promise<JsonValue> {
+    // To the end, not to the value: the end carries the peer's clock, and only a whole answer is a success of the transport.
+    let answer: { readonly value: JsonValue } | undefined;
     for await (const value of this.stream(call)) {
-      if (!(value instanceof Uint8Array)) return value;
+      if (!(value instanceof Uint8Array)) answer ??= { value };
     }
+    if (answer) return answer.value;
     throw rpcError('PROTOCOL_VIOLATION', `${call.method} on ${call.shardId} ended without an answer`);
   }
 
@@ -164,7 +170,9 @@ export class RemoteExecutor {
   #peer(shardId: ShardId): Peer {
     const peer = this.#peers.find(shardId);
     if (peer) return peer;
-    throw rpcError('SHARD_UNAVAILABLE', `shard ${shardId} is not a living member of the cluster`, { data: { shard: shardId } });
+    throw rpcError('SHARD_UNAVAILABLE', `shard ${shardId} is not a living member of the cluster`, {
+      data: { shard: shardId, mayHaveRun: false },
+    });
   }
 
   #breaker(shardId: ShardId): CircuitBreaker {
@@ -202,6 +210,17 @@ export class RemoteExecutor {
     if (!transportCodes.has(error.code)) return error;
     return rpcError('SHARD_UNAVAILABLE', `shard ${call.shardId} did not answer ${call.method}: ${error.message}`, {
       data: { shard: call.shardId, mayHaveRun: error.code === 'TRANSPORT_LOST' },
+      cause: error,
+    });
+  }
+
+  /** The last try surely did not run, but an earlier one may have: that is what the caller has to know. */
+  #afterLostTry(call: RemoteCall, error: unknown): unknown {
+    if (!(error instanceof OstrakaError)) return error;
+    const isRefused = error.code === 'BREAKER_OPEN' || (error.code === 'SHARD_UNAVAILABLE' && error.data['mayHaveRun'] === false);
+    if (!isRefused) return error;
+    return rpcError('SHARD_UNAVAILABLE', `shard ${call.shardId} was lost during ${call.method} and is not reached again`, {
+      data: { shard: call.shardId, mayHaveRun: true },
       cause: error,
     });
   }

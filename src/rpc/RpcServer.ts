@@ -1,3 +1,4 @@
+import { ZodError } from 'zod';
 import { type JsonValue, type OstrakaError, type ShardId, toOstrakaError, utf8 } from '../base/index.js';
 import type { CallHandler, Clock, IncomingCall, Logger } from '../platform/index.js';
 import { rpcFrame } from '../protocol/index.js';
@@ -55,13 +56,13 @@ export class RpcServer {
     try {
       if (!method) throw rpcError('METHOD_UNKNOWN', `no method ${call.method}`);
       this.#metrics.receivedBytes.add(call.body.length, { method: call.method });
-      const body = JSON.parse(utf8.decode(call.body)) as JsonValue;
+      const body = parseBody(call);
       for await (const value of method({ peerShardId: call.peerShardId, body, signal: deadline.signal })) {
         yield rpcFrame.encode(value instanceof Uint8Array ? { kind: 'bytes', bytes: value } : { kind: 'json', value });
       }
       yield rpcFrame.encode({ kind: 'end', timestamp: this.#timestamps.last() });
     } catch (thrown) {
-      const error = toOstrakaError(thrown);
+      const error = thrown instanceof ZodError ? badBody(call, thrown) : toOstrakaError(thrown);
       this.#report(call, error);
       yield rpcFrame.encode({ kind: 'error', error: error.toJson(), timestamp: this.#timestamps.last() });
     } finally {
@@ -75,3 +76,14 @@ export class RpcServer {
     this.#logger.error('rpc.failed', { method: call.method, peer: call.peerShardId, error: error.message, stack: cause.stack });
   }
 }
+
+const parseBody = (call: IncomingCall): JsonValue => {
+  try {
+    return JSON.parse(utf8.decode(call.body)) as JsonValue;
+  } catch (error) {
+    throw badBody(call, error);
+  }
+};
+
+const badBody = (call: IncomingCall, cause: unknown): OstrakaError =>
+  rpcError('PROTOCOL_VIOLATION', `the body of ${call.method} from ${call.peerShardId} does not have the form of the method`, { cause });

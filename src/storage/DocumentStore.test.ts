@@ -34,7 +34,7 @@ const upsert = (transaction: Transaction, key: string, value: number): void => {
   if (transaction.get(books, key)) transaction.replace(books, key, { value });
   else transaction.insert(books, { _key: key, value });
 };
-const valueOf = (document: StoredDocument | undefined) => document?.['value'];
+const figureOf = (document: StoredDocument | undefined) => document?.['value'];
 const keysOf = (transaction: Transaction, documentsMax = 100): string[] => {
   const keys: string[] = [];
   let afterKey: string | undefined;
@@ -59,13 +59,13 @@ describe('reads', () => {
     const second = await put('a', 2);
     const removed = await write((transaction) => void transaction.remove(books, 'a'));
     const values = [];
-    for (const at of [before, first, second, removed]) values.push(valueOf((await begin(at)).get(books, 'a')));
+    for (const at of [before, first, second, removed]) values.push(figureOf((await begin(at)).get(books, 'a')));
     expect(values).toEqual([undefined, 1, 2, undefined]);
     expect(keysOf(await begin(second))).toEqual(['a']);
     expect(keysOf(await begin(removed))).toEqual([]);
     await put('a', 3);
-    expect(valueOf((await begin(removed)).get(books, 'a'))).toBeUndefined();
-    expect(valueOf((await begin()).get(books, 'a'))).toBe(3);
+    expect(figureOf((await begin(removed)).get(books, 'a'))).toBeUndefined();
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(3);
   });
 
   it('reads its own writes in get and in scans, chunk by chunk, in key order', async () => {
@@ -114,7 +114,7 @@ describe('reads', () => {
     await settle();
     let read: number | undefined;
     const reading = begin().then((transaction) => {
-      read = valueOf(transaction.get(books, 'a')) as number;
+      read = figureOf(transaction.get(books, 'a')) as number;
     });
     await settle();
     expect(read).toBeUndefined();
@@ -190,7 +190,7 @@ describe('isolation (R6)', () => {
     upsert(second, 'a', 2);
     await commit(first);
     await expect(commit(second)).rejects.toMatchObject({ code: 'WRITE_CONFLICT', retryable: true });
-    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(1);
   });
 
   it('refuses write skew: two that read both documents and write one each', async () => {
@@ -198,7 +198,7 @@ describe('isolation (R6)', () => {
     await put('b', 1);
     const [first, second] = [await begin(), await begin()];
     for (const transaction of [first, second])
-      expect(valueOf(transaction.get(books, 'a')) === valueOf(transaction.get(books, 'b'))).toBe(true);
+      expect(figureOf(transaction.get(books, 'a')) === figureOf(transaction.get(books, 'b'))).toBe(true);
     upsert(first, 'a', 0);
     upsert(second, 'b', 0);
     await commit(first);
@@ -246,48 +246,53 @@ describe('isolation (R6)', () => {
         clock = new SleepingClock();
         store = new MemoryStore();
         documents = open();
-        const oracle = new Map<string, number>();
-        const running = new Map<
-          number,
-          { transaction: Transaction; snapshot: Map<string, number>; own: Map<string, number | undefined> }
-        >();
-        for (const { actor, key, kind } of steps) {
-          const one = running.get(actor) ?? { transaction: await begin(), snapshot: new Map(oracle), own: new Map() };
-          running.set(actor, one);
-          const known = one.own.has(key) ? one.own.get(key) : one.snapshot.get(key);
-          expect(valueOf(one.transaction.get(books, key))).toBe(known);
-          if (kind === 'increment') {
-            upsert(one.transaction, key, (known ?? 0) + 1);
-            one.own.set(key, (known ?? 0) + 1);
-          } else if (kind === 'remove' && known !== undefined) {
-            one.transaction.remove(books, key);
-            one.own.set(key, undefined);
-          } else if (kind === 'commit') {
-            running.delete(actor);
-            const isCommitted = await commit(one.transaction).then(
-              () => true,
-              (error: unknown) => {
-                expect(error).toMatchObject({ code: 'WRITE_CONFLICT' });
-                return false;
-              },
-            );
-            if (!isCommitted) continue;
-            for (const [name, value] of one.own) {
-              expect(oracle.get(name)).toBe(one.snapshot.get(name)); // nobody came between
-              if (value === undefined) oracle.delete(name);
-              else oracle.set(name, value);
-            }
-          }
-        }
-        const last = await begin();
-        expect(
-          new Map(last.scan(books, { afterKey: undefined, documentsMax: 9 }).documents.map((one) => [one._key, valueOf(one)])),
-        ).toEqual(new Map([...oracle].sort()));
+        const model = new Model();
+        for (const one of steps) await model.run(one);
+        const { documents: found } = (await begin()).scan(books, { afterKey: undefined, documentsMax: 9 });
+        expect(found.map((one) => [one._key, figureOf(one)])).toEqual([...model.oracle].sort());
       }),
       { numRuns: 150 },
     );
   });
 });
+
+/** Actors with one open transaction each beside a Map: what a transaction sees is its snapshot of the map and its own writes. */
+class Model {
+  readonly oracle = new Map<string, number>();
+  readonly #running = new Map<number, { transaction: Transaction; snapshot: Map<string, number>; own: Map<string, number | undefined> }>();
+
+  async run({ actor, key, kind }: { actor: number; key: string; kind: string }): Promise<void> {
+    const one = this.#running.get(actor) ?? { transaction: await begin(), snapshot: new Map(this.oracle), own: new Map() };
+    this.#running.set(actor, one);
+    const known = one.own.has(key) ? one.own.get(key) : one.snapshot.get(key);
+    expect(figureOf(one.transaction.get(books, key))).toBe(known);
+    if (kind === 'commit') await this.#commit(actor);
+    else if (kind === 'increment') {
+      upsert(one.transaction, key, (known ?? 0) + 1);
+      one.own.set(key, (known ?? 0) + 1);
+    } else if (known !== undefined) {
+      one.transaction.remove(books, key);
+      one.own.set(key, undefined);
+    }
+  }
+
+  async #commit(actor: number): Promise<void> {
+    const one = this.#running.get(actor);
+    this.#running.delete(actor);
+    if (!one) return;
+    const error = await commit(one.transaction).then(
+      () => undefined,
+      (thrown: { readonly code: string }) => thrown.code,
+    );
+    expect([undefined, 'WRITE_CONFLICT']).toContain(error);
+    if (error !== undefined) return;
+    for (const [name, value] of one.own) {
+      expect(this.oracle.get(name)).toBe(one.snapshot.get(name)); // nobody came between
+      if (value === undefined) this.oracle.delete(name);
+      else this.oracle.set(name, value);
+    }
+  }
+}
 
 describe('prepared transactions', () => {
   const prepare = async (key: string, value: number): Promise<{ transaction: Transaction; proposal: Timestamp }> => {
@@ -304,7 +309,7 @@ describe('prepared transactions', () => {
     await documents.decide(transaction.id, { kind: 'abort' });
     expect(documents.outcomeOf(transaction.id)).toMatchObject({ kind: 'committed', commitTimestamp });
     expect((await begin((commitTimestamp - 1) as Timestamp)).get(books, 'a')).toBeUndefined();
-    expect(valueOf((await begin(commitTimestamp)).get(books, 'a'))).toBe(1);
+    expect(figureOf((await begin(commitTimestamp)).get(books, 'a'))).toBe(1);
     expect(documents.inDoubt()).toEqual([]);
   });
 
@@ -349,7 +354,7 @@ describe('prepared transactions', () => {
     const reading = begin();
     await settle();
     await documents.decide(transaction.id, { kind: 'commit', commitTimestamp: proposal });
-    expect(valueOf((await reading).get(books, 'a'))).toBe(1);
+    expect(figureOf((await reading).get(books, 'a'))).toBe(1);
     expect(clock.timers).toBe(0);
   });
 
@@ -368,7 +373,7 @@ describe('prepared transactions', () => {
     await documents.decide(pair[0].id, { kind: 'commit', commitTimestamp: proposals[1] });
     await documents.decide(pair[1].id, { kind: 'abort' });
     const reader = await begin();
-    expect([valueOf(reader.get(books, 'a')), valueOf(reader.get(books, 'b'))]).toEqual([1, 0]);
+    expect([figureOf(reader.get(books, 'a')), figureOf(reader.get(books, 'b'))]).toEqual([1, 0]);
   });
 
   it('hold no lock when their record could not be stored', async () => {
@@ -390,9 +395,9 @@ describe('durability and restart', () => {
     await expect(commit(transaction)).rejects.toMatchObject({ code: 'STORE_FULL' });
     expect(store.size).toBe(rows);
     expect(documents.outcomeOf(transaction.id)).toEqual({ kind: 'unknown' });
-    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(1);
     await put('a', 3);
-    expect(valueOf((await begin()).get(books, 'a'))).toBe(3);
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(3);
   });
 
   it('remembers the answer of a committed transaction over a restart', async () => {
@@ -409,7 +414,7 @@ describe('durability and restart', () => {
     clock = new SleepingClock(clock.nowMs() - 60_000);
     documents = open();
     expect(documents.timestamps.now()).toBeGreaterThan(committed);
-    expect(valueOf((await begin()).get(books, 'a'))).toBe(1);
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(1);
   });
 
   it('gives up waiting when the caller does', async () => {

@@ -7,8 +7,8 @@ import type { TransactionOptions } from './options.js';
 interface Open {
   readonly transaction: Promise<Transaction>;
   usedAtMs: number;
-  /** Set once the transaction is prepared: from then on only a decision ends it. */
-  preparedAtMs: number | undefined;
+  /** Set once prepare has begun: from then on only a decision ends the transaction. A repeated prepare gets the same proposal. */
+  prepared: { readonly atMs: number; readonly proposal: Promise<Timestamp> } | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export class LocalTransactions {
       return known.transaction;
     }
     const transaction = this.#documents.begin(request);
-    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), preparedAtMs: undefined });
+    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), prepared: undefined });
     try {
       return await transaction;
     } catch (error) {
@@ -67,13 +67,20 @@ export class LocalTransactions {
     return commit;
   }
 
+  /** First phase; repeating it gives the same proposal. Errors: TRANSACTION_UNKNOWN, and as DocumentStore.prepare. */
   async prepare(id: string): Promise<Timestamp> {
     const open = this.#open.get(id);
     if (!open) throw transactionError('TRANSACTION_UNKNOWN', `transaction ${id} is not open on this shard`);
-    const transaction = await open.transaction;
-    const proposal = await this.#documents.prepare(transaction);
-    open.preparedAtMs = this.#clock.monotonicMs();
-    return proposal;
+    open.prepared ??= {
+      atMs: this.#clock.monotonicMs(),
+      proposal: open.transaction.then((transaction) => this.#documents.prepare(transaction)),
+    };
+    try {
+      return await open.prepared.proposal;
+    } catch (error) {
+      open.prepared = undefined;
+      throw error;
+    }
   }
 
   /** Idempotent. */
@@ -89,7 +96,7 @@ export class LocalTransactions {
   async resolve(isStart: boolean): Promise<void> {
     this.#dropIdle();
     for (const id of this.#documents.inDoubt()) {
-      const preparedAtMs = this.#open.get(id)?.preparedAtMs;
+      const preparedAtMs = this.#open.get(id)?.prepared?.atMs;
       const silentMs = preparedAtMs === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - preparedAtMs;
       if (!isStart && silentMs < this.#options.inDoubtAfterMs) continue;
       const decision = await this.#decisions.resolve(id);
@@ -112,6 +119,6 @@ export class LocalTransactions {
 
   #dropIdle(): void {
     const oldest = this.#clock.monotonicMs() - this.#options.idleMsMax;
-    for (const [id, open] of this.#open) if (open.preparedAtMs === undefined && open.usedAtMs < oldest) this.#open.delete(id);
+    for (const [id, open] of this.#open) if (open.prepared === undefined && open.usedAtMs < oldest) this.#open.delete(id);
   }
 }

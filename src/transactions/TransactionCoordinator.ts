@@ -70,7 +70,7 @@ export class TransactionCoordinator {
         if (participants.get(shardId) !== 'write') participants.set(shardId, use);
       },
       commit: (signal) => this.#commit(id, participants, signal),
-      abort: () => this.#tell(id, [...participants.keys()], { kind: 'abort' }),
+      abort: async () => void (await this.#tell(id, [...participants.keys()], { kind: 'abort' })),
     };
   }
 
@@ -111,7 +111,7 @@ export class TransactionCoordinator {
     }
     const proposals = prepared.map((result) => (result.status === 'fulfilled' ? (result.value as { proposal: number }).proposal : 0));
     const decision = await this.#decide(id, Math.max(...proposals) as Timestamp);
-    await this.#tell(id, shards, decision);
+    if (await this.#tell(id, shards, decision)) this.#forget(id);
     if (decision.kind === 'abort')
       throw transactionError('TRANSACTION_ABORTED', `transaction ${id} was aborted by a shard that heard nothing of it for too long`);
     // Only after every participant applied it, or will from the record: then the writer may read its own writes anywhere.
@@ -131,14 +131,22 @@ export class TransactionCoordinator {
     }
   }
 
-  /** Tells every participant; one that does not hear resolves the transaction itself from the decision log. */
-  async #tell(id: string, shards: readonly ShardId[], decision: { readonly kind: string }): Promise<void> {
+  /** Nobody waits for it: a record too many does no harm. */
+  #forget(id: string): void {
+    this.#decisions.forget(id).catch((error: unknown) => {
+      this.#logger.warn('transaction.decision_kept', { transaction: id, error: toOstrakaError(error).message });
+    });
+  }
+
+  /** Tells every participant; one that does not hear resolves the transaction itself from the decision log. True when all have heard. */
+  async #tell(id: string, shards: readonly ShardId[], decision: { readonly kind: string }): Promise<boolean> {
     const signal = new AbortController().signal;
     const told = await Promise.allSettled(shards.map((shardId) => this.#call(shardId, 'transaction.decide', { id, decision }, signal)));
     for (const [i, result] of told.entries()) {
       if (result.status === 'rejected')
         this.#logger.warn('transaction.untold', { transaction: id, shard: shards[i], decision: decision.kind });
     }
+    return told.every(({ status }) => status === 'fulfilled');
   }
 
   #call(shardId: ShardId, method: string, body: { readonly [key: string]: never } | object, signal: AbortSignal) {

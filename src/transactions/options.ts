@@ -9,7 +9,7 @@ export const transactionOptions = z.strictObject({
     .min(100)
     .default(5_000)
     .describe('a prepared transaction without news for so long is resolved through the metadata store, ms'),
-  decisionKeptMs: z.int().min(60_000).default(3_600_000).describe('how long decisions stay in the metadata store, ms'),
+  decisionKeptMs: z.int().min(60_000).default(3_600_000).describe('how long decisions to abort stay in the metadata store, ms'),
 });
 
 export type TransactionOptions = z.infer<typeof transactionOptions>;
