@@ -1,0 +1,50 @@
+import { compareBytes } from '../../src/base/index.js';
+import type { ScanRange, StoreEntry, StoreWrite } from '../../src/platform/index.js';
+
+/** The durable rows of one shard: they outlive its processes. */
+export class SimDisk {
+  /** While true, commits are refused with STORE_FULL. */
+  isFull = false;
+  readonly #rows: StoreEntry[] = [];
+
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const at = this.#find(key);
+    const row = this.#rows[at];
+    return row !== undefined && compareBytes(row.key, key) === 0 ? row.value.slice() : undefined;
+  }
+
+  scan(range: ScanRange): StoreEntry[] {
+    const from = this.#find(range.from);
+    const to = Math.max(from, this.#find(range.to));
+    const rows = range.reverse
+      ? this.#rows.slice(Math.max(from, to - range.entriesMax), to).reverse()
+      : this.#rows.slice(from, Math.min(to, from + range.entriesMax));
+    return rows.map(({ key, value }) => ({ key: key.slice(), value: value.slice() }));
+  }
+
+  apply(writes: readonly StoreWrite[]): void {
+    for (const write of writes) {
+      const at = this.#find(write.key);
+      const row = this.#rows[at];
+      const exists = row !== undefined && compareBytes(row.key, write.key) === 0;
+      if (write.kind === 'put') this.#rows.splice(at, exists ? 1 : 0, { key: write.key.slice(), value: write.value.slice() });
+      else if (exists) this.#rows.splice(at, 1);
+    }
+  }
+
+  /** Index of the first row whose key is not before `key`. */
+  #find(key: Uint8Array): number {
+    let low = 0;
+    let high = this.#rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareBytes((this.#rows[middle] as StoreEntry).key, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,48 @@
+import { toAbortError } from '../../src/base/index.js';
+import type { Clock, Timer } from '../../src/platform/index.js';
+import type { SimProcess } from './SimProcess.js';
+import type { SimWorld } from './SimWorld.js';
+
+/** Wall time at which every simulation begins. */
+const startMs = Date.UTC(2026, 0, 1);
+
+/** The clock of one process: the world's time. The wall clocks of all processes agree, as on one machine. */
+export class SimClock implements Clock {
+  readonly #world: SimWorld;
+  readonly #process: SimProcess;
+
+  constructor(parts: { readonly world: SimWorld; readonly process: SimProcess }) {
+    this.#world = parts.world;
+    this.#process = parts.process;
+  }
+
+  nowMs(): number {
+    return startMs + Math.floor(this.#world.nowMs);
+  }
+
+  monotonicMs(): number {
+    return this.#world.nowMs;
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(toAbortError(signal));
+        return;
+      }
+      const onAbort = (): void => {
+        timer.cancel();
+        reject(toAbortError(signal as AbortSignal));
+      };
+      const timer = this.setTimer(delayMs, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    return this.#world.schedule({ delayMs, owner: this.#process, run: callback });
+  }
+}
