@@ -26,8 +26,10 @@ export class FailureDetector {
   noAnswer(shardId: string, incarnation: number, failure: { readonly refused: boolean; readonly nowMs: number }): void {
     const known = this.#evidence.get(shardId);
     if (known && known.incarnation > incarnation) return;
-    const suspectSinceMs = known?.suspectSinceMs ?? failure.nowMs;
-    this.#evidence.set(shardId, { incarnation, suspectSinceMs, refused: failure.refused || (known?.refused ?? false) });
+    // What an earlier incarnation did says nothing of this one.
+    const before = known?.incarnation === incarnation ? known : undefined;
+    const suspectSinceMs = before?.suspectSinceMs ?? failure.nowMs;
+    this.#evidence.set(shardId, { incarnation, suspectSinceMs, refused: failure.refused || (before?.refused ?? false) });
   }
 
   healthOf(shardId: string, incarnation: number, nowMs: number): Health {

@@ -31,4 +31,7 @@ export type GossipEntry = z.infer<typeof gossipEntry>;
 /** Newest (incarnation, version) known of each shard. */
 export const gossipDigest = z.record(z.string().max(128), z.tuple([z.int(), z.int()]));
 
+/** Answer of a push-pull round. */
+export const gossipAnswer = z.strictObject({ entries: z.array(gossipEntry).max(4096), digest: gossipDigest });
+
 export type GossipDigest = z.infer<typeof gossipDigest>;

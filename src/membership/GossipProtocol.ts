@@ -3,7 +3,7 @@ import type { Clock, LoadReport, Logger, Metrics, Random, Timer } from '../platf
 import type { Peer, PeerDirectory, RemoteExecutor } from '../rpc/index.js';
 import type { AdapterCapabilityAnnouncement } from './AdapterCapabilityAnnouncement.js';
 import { FailureDetector } from './FailureDetector.js';
-import type { GossipDigest, GossipEntry } from './GossipEntry.js';
+import { type GossipDigest, type GossipEntry, gossipAnswer } from './GossipEntry.js';
 import { GossipState } from './GossipState.js';
 import type { MembershipOptions } from './options.js';
 import type { TopologyMember, TopologyView } from './TopologyView.js';
@@ -185,13 +185,8 @@ export class GossipProtocol implements PeerDirectory {
   async #exchangeWith(shardId: ShardId): Promise<void> {
     const incarnation = this.#state.get(shardId)?.entry.incarnation ?? 0;
     try {
-      const answer = (await this.#call(shardId, 'gossip.exchange', {
-        entries: [this.#own()],
-        digest: this.#state.digest(),
-      })) as unknown as {
-        readonly entries: GossipEntry[];
-        readonly digest: GossipDigest;
-      };
+      const asked = { entries: [this.#own()], digest: this.#state.digest() };
+      const answer = gossipAnswer.parse(await this.#call(shardId, 'gossip.exchange', asked));
       this.#detector.signOfLife(shardId, this.#state.get(shardId)?.entry.incarnation ?? incarnation);
       this.#receive(answer.entries);
       const missing = this.#state.newerThan(answer.digest);

@@ -65,7 +65,15 @@ export class Catalog {
     await this.database(name);
     const collections = await this.#metadata.list(`collection/${name}/`);
     const keys = [databaseKey(name), ...collections.map(({ key }) => key)];
-    await this.#metadata.transact({ conditions: [], operations: keys.map((key) => ({ kind: 'delete' as const, key })) });
+    const { revision } = await this.#metadata.transact({
+      conditions: [],
+      operations: keys.map((key) => ({ kind: 'delete' as const, key })),
+    });
+    // One that appeared between the list and the drop; none can appear after it, except in a database made again under the name.
+    const late = (await this.#metadata.list(`collection/${name}/`)).filter((entry) => entry.revision <= revision);
+    for (const { key, revision: known } of late) {
+      await this.#metadata.transact({ conditions: [{ key, revision: known }], operations: [{ kind: 'delete', key }] });
+    }
   }
 
   /** Errors: DATABASE_NOT_FOUND. */
@@ -127,7 +135,12 @@ export class Catalog {
       conditions: [{ key, revision: 0 }, ...guard],
       operations: [{ kind: 'put', key, value }],
     });
-    if (!committed) throw shardingError('NAME_EXISTS', message);
+    if (committed) return;
+    for (const { key: guarded, revision } of guard) {
+      if ((await this.#metadata.read(guarded))?.revision !== revision)
+        throw shardingError('DATABASE_NOT_FOUND', 'the database was dropped at the same time');
+    }
+    throw shardingError('NAME_EXISTS', message);
   }
 
   async #nextId(): Promise<number> {

@@ -3,12 +3,11 @@ import { slotCount } from './slotOf.js';
 
 /**
  * Owners of all slots for a set of shards, moving as few as possible from the present owners (R5): every shard gets
- * floor(4096/n) or one more; a slot moves only if its owner is gone or holds more than its share. Pure and deterministic.
+ * floor(4096/n) or one more, first those that hold more already; a slot moves only if its owner is gone or holds more than its share.
+ * Pure and deterministic.
  */
 export function assignSlots(shardIds: readonly ShardId[], present: readonly ShardId[] = []): ShardId[] {
-  const shares = new Map(
-    shardIds.map((id, i) => [id, Math.floor(slotCount / shardIds.length) + (i < slotCount % shardIds.length ? 1 : 0)] as const),
-  );
+  const shares = sharesOf(shardIds, present);
   const owners: (ShardId | undefined)[] = Array.from({ length: slotCount }, (_, slot) => keepIfWithinShare(present[slot], shares));
   const wanting = shardIds.filter((id) => (shares.get(id) ?? 0) > 0);
   return owners.map((owner) => {
@@ -17,6 +16,15 @@ export function assignSlots(shardIds: readonly ShardId[], present: readonly Shar
     return take(wanting[0] as ShardId, shares);
   });
 }
+
+const sharesOf = (shardIds: readonly ShardId[], present: readonly ShardId[]): Map<ShardId, number> => {
+  const base = Math.floor(slotCount / shardIds.length);
+  const held = new Map(shardIds.map((id) => [id, 0] as const));
+  for (const id of present) held.set(id, (held.get(id) ?? 0) + 1);
+  const holdsMore = (id: ShardId): number => ((held.get(id) ?? 0) > base ? 0 : 1);
+  const byNeed = [...shardIds].sort((left, right) => holdsMore(left) - holdsMore(right));
+  return new Map(byNeed.map((id, i) => [id, base + (i < slotCount % shardIds.length ? 1 : 0)] as const));
+};
 
 const take = (id: ShardId, shares: Map<ShardId, number>): ShardId => {
   shares.set(id, (shares.get(id) ?? 0) - 1);

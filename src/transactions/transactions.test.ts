@@ -233,7 +233,9 @@ describe('TransactionCoordinator over two shards', () => {
 
   it('a decision that could not be stored for certain leaves the outcome unknown, and the shards in doubt until it is resolved', async () => {
     const transaction = await writeOn(a, b);
-    onCall = (moment, id) => void (moment === 'after' && id === b && (metadata.fail = unavailable));
+    onCall = (moment, id) => {
+      if (moment === 'after' && id === b) metadata.fail = unavailable;
+    };
     await expect(transaction.commit(signal)).rejects.toMatchObject({
       code: 'TRANSACTION_OUTCOME_UNKNOWN',
       data: { transactionId: transaction.id },

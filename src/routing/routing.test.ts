@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { asId, type ShardId } from '../base/index.js';
+import type { AdapterCapabilityAnnouncement, TopologyMember } from '../membership/index.js';
+import { assignSlots, ConsistentHashRing } from '../sharding/index.js';
+import { AdaptiveShardRouter, type RouteRequest } from './AdaptiveShardRouter.js';
+import { routingOptions } from './options.js';
+import { Reservations } from './Reservations.js';
+
+const id = (number: number): ShardId => asId<ShardId>(`shard-${number}`);
+const digest = 'a'.repeat(64);
+const announce = (accuracyDelta: number, changes: Partial<AdapterCapabilityAnnouncement> = {}): AdapterCapabilityAnnouncement => ({
+  shardId: 'x',
+  domain: 'law',
+  adapterDigest: digest,
+  modelDigest: digest,
+  scale: 1,
+  accuracyDelta,
+  baseAccuracy: 0.5,
+  adapterAccuracy: 0.9,
+  performanceDeltaP99Ms: 0,
+  trainingSamples: 1,
+  federationRound: 0,
+  source: 'measured',
+  announcedAt: 0,
+  withdrawn: false,
+  ...changes,
+});
+const load = (pendingLlmRequests: number) => ({
+  pendingLlmRequests,
+  avgLlmQueueMs: 0,
+  activeLoraAdapters: [],
+  sequencesTotal: 8,
+  sequencesBusy: 0,
+});
+const member = (number: number, changes: Partial<TopologyMember> = {}): TopologyMember => ({
+  shardId: id(number),
+  incarnation: 1,
+  address: { host: 'h', port: 1 },
+  httpUrl: '',
+  health: 'alive',
+  ready: true,
+  models: [{ name: 'm', digest, kind: 'chat' }],
+  announcements: [],
+  load: load(0),
+  ...changes,
+});
+const router = new AdaptiveShardRouter(routingOptions.parse({}));
+const ring = ConsistentHashRing.of(1, assignSlots([id(0), id(1), id(2), id(3)]));
+const route = (
+  members: readonly TopologyMember[],
+  request: Partial<RouteRequest> = {},
+  state: { readonly closed?: ShardId; readonly reserved?: (shardId: ShardId) => number } = {},
+) =>
+  router.route(
+    { domain: 'law', model: 'default', promptHash: 0n, excluded: new Set(), scoreMin: undefined, ...request },
+    {
+      view: { epoch: 1, selfShardId: id(0), members },
+      ring,
+      admits: (shardId) => shardId !== state.closed,
+      reserved: state.reserved ?? (() => 0),
+    },
+  );
+const order = (plan: ReturnType<typeof route>): string[] => plan.candidates.map(({ shardId }) => shardId);
+
+describe('score (E1)', () => {
+  it('100 ms of latency are worth 0.01 of accuracy', () => {
+    expect(router.score(announce(0.85, { performanceDeltaP99Ms: 100 }))).toBeCloseTo(0.84, 12);
+    expect(router.score(announce(0.85, { performanceDeltaP99Ms: -100 }))).toBeCloseTo(0.86, 12);
+  });
+});
+
+describe('routing by domain (paper §IV-A)', () => {
+  it.each([
+    [[0.5, 0.7, 0.9], 0.8, ['shard-2']],
+    [[0.5, 0.7, 0.8], 0.6, ['shard-2', 'shard-1']],
+    [[0.5, 0.41, 0.3], 0.4, ['shard-0', 'shard-1']],
+  ])('gains %j are decided by tier %d', (deltas, tier, expected) => {
+    const plan = route(deltas.map((delta, i) => member(i, { announcements: [announce(delta)] })));
+    expect([plan.decision, plan.tier, order(plan)]).toEqual(['domain', tier, expected]);
+  });
+
+  it('a slow adapter loses to one that is a little less accurate; a close one to the less loaded', () => {
+    const slow = announce(0.95, { performanceDeltaP99Ms: 1000 });
+    expect(order(route([member(0, { announcements: [slow] }), member(1, { announcements: [announce(0.9)] })]))[0]).toBe('shard-1');
+    const close = [member(0, { announcements: [announce(0.9)], load: load(3) }), member(1, { announcements: [announce(0.89)] })];
+    expect(order(route(close))[0]).toBe('shard-1');
+  });
+
+  it('measured figures come before declared ones of any height', () => {
+    const declared = member(0, { announcements: [announce(1, { source: 'declared' })] });
+    expect(order(route([declared, member(1, { announcements: [announce(0.81)] })]))).toEqual(['shard-1', 'shard-0']);
+  });
+
+  it('a shard with 128 pending requests is chosen only after all others', () => {
+    const busy = member(0, { announcements: [announce(0.99)], load: load(128) });
+    expect(order(route([busy, member(1, { announcements: [announce(0.81)] })]))[0]).toBe('shard-1');
+  });
+
+  it('falls back with the reason, and marks a domain that nobody has', () => {
+    expect(route([member(0)])).toMatchObject({ decision: 'ring', fallbackReason: 'no_capable_shard', tier: undefined });
+    const dead = member(1, { health: 'dead', announcements: [announce(0.9)] });
+    expect(route([member(0), dead])).toMatchObject({ fallbackReason: 'capable_shards_unavailable' });
+    expect(route([member(0, { announcements: [announce(0.4)] })]).decision).not.toBe('domain');
+    expect(route([member(0, { announcements: [announce(0.9)] })], { scoreMin: 0.95 }).decision).not.toBe('domain');
+    expect(route([member(0)], { domain: undefined }).fallbackReason).toBeUndefined();
+  });
+});
+
+it('never chooses a shard that is dead, suspected, not ready, excluded, behind an open breaker or without the model', () => {
+  const health = fc.constantFrom('alive' as const, 'suspect' as const, 'dead' as const);
+  const models = fc.constantFrom(['m'], ['other'], []);
+  const facts = fc.record({
+    health,
+    ready: fc.boolean(),
+    models,
+    delta: fc.option(fc.double({ min: -1, max: 1, noNaN: true })),
+    pending: fc.nat(200),
+  });
+  const domain = fc.constantFrom('law', undefined);
+  fc.assert(
+    fc.property(fc.array(facts, { maxLength: 6 }), domain, fc.nat(5), fc.nat(5), (all, asked, closed, excluded) => {
+      const members = all.map((one, i) =>
+        member(i, {
+          health: one.health,
+          ready: one.ready,
+          models: one.models.map((name) => ({ name, digest, kind: 'chat' as const })),
+          announcements: one.delta === null ? [] : [announce(one.delta)],
+          load: load(one.pending),
+        }),
+      );
+      const plan = route(members, { domain: asked, model: 'm', excluded: new Set([id(excluded)]) }, { closed: id(closed) });
+      const usable = all.flatMap((one, i) =>
+        one.health === 'alive' && one.ready && one.models.includes('m') && i !== closed && i !== excluded ? [id(i)] : [],
+      );
+      expect(order(plan).every((shardId) => usable.includes(asId<ShardId>(shardId)))).toBe(true);
+      if (plan.decision !== 'domain') expect(order(plan).sort()).toEqual(usable.sort());
+      else expect(plan.candidates.every(({ announcement }) => (announcement?.accuracyDelta ?? 0) > (plan.tier ?? 1))).toBe(true);
+    }),
+  );
+});
+
+describe('load', () => {
+  it('a burst of 64 to one domain with three capable shards splits within one, by reservations alone', () => {
+    const reservations = new Reservations();
+    const members = [0, 1, 2, 3].map((i) => member(i, { announcements: i === 3 ? [] : [announce(0.9)] }));
+    const held = Array.from({ length: 64 }, () => {
+      const [first] = route(members, {}, { reserved: (shardId) => reservations.of(shardId) }).candidates;
+      return reservations.take(first?.shardId as ShardId);
+    });
+    const shares = [0, 1, 2, 3].map((i) => reservations.of(id(i)));
+    expect(shares[3]).toBe(0);
+    expect(Math.max(...shares.slice(0, 3)) - Math.min(...shares.slice(0, 3))).toBeLessThanOrEqual(1);
+    for (const one of [...held, ...held]) one.release();
+    expect([0, 1, 2].map((i) => reservations.of(id(i)))).toEqual([0, 0, 0]);
+  });
+
+  it('without a domain the least loaded answers; equal loads and unknown ones go by the ring', () => {
+    const owner = ring.ownerOfHash(2n ** 63n);
+    const asked = { domain: undefined, promptHash: 2n ** 63n };
+    const equal = route(
+      [0, 1, 2, 3].map((i) => member(i)),
+      asked,
+    );
+    expect([equal.decision, equal.candidates[0]?.shardId]).toEqual(['ring', owner]);
+    const idle = route(
+      [0, 1, 2, 3].map((i) => member(i, { load: load(i === 3 ? 0 : 5) })),
+      asked,
+    );
+    expect([idle.decision, idle.candidates[0]?.shardId]).toEqual(['least_loaded', 'shard-3']);
+    const unknown = route(
+      [0, 1, 2, 3].map((i) => member(i, { load: i === 1 ? undefined : load(i) })),
+      asked,
+    );
+    expect([unknown.decision, unknown.candidates[0]?.shardId]).toEqual(['ring', owner]);
+  });
+});
