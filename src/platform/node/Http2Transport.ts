@@ -86,7 +86,8 @@ export class Http2Transport implements Transport {
         sent.done = true;
       });
       for await (const frame of queue) {
-        stream.resume();
+        // One chunk can hold many frames: reading goes on only once most of them are used.
+        if (queue.length <= this.#options.framesQueuedMax / 2) stream.resume();
         yield frame;
       }
       if (!stream.destroyed && stream.writable) stream.end();
