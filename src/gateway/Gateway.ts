@@ -3,6 +3,7 @@ import type { Clock, Histogram, HttpHandler, HttpListener, HttpRequest, HttpResp
 import { deadlineSignal } from '../rpc/index.js';
 import { gatewayError } from './errors.js';
 import { isAuthorized } from './isAuthorized.js';
+import { isForeignOrigin } from './isForeignOrigin.js';
 import type { GatewayOptions } from './options.js';
 import { parseJsonBody } from './parseJsonBody.js';
 import type { Route } from './Route.js';
@@ -65,6 +66,8 @@ export class Gateway {
       const { route, parameters } = this.#table.find(request.method, path);
       pattern = route.pattern;
       if (!isAuthorized(request, this.#apiKey, pattern)) throw gatewayError('UNAUTHORIZED', 'not authorized to execute this request');
+      if (this.#apiKey === undefined && isForeignOrigin(request))
+        throw gatewayError('ORIGIN_REFUSED', 'refused: the request comes from a page of another origin, or by a host name');
       response = await this.#run(route, request, { database, parameters });
     } catch (thrown) {
       const error = toOstrakaError(thrown);

@@ -65,6 +65,13 @@ export const gatewayErrors = {
     meaning: 'The request carries no valid credentials.',
     action: 'Send the API key as a bearer token, or as the password of basic authentication.',
   },
+  ORIGIN_REFUSED: {
+    httpStatus: 403,
+    errorNum: 11,
+    retryable: false,
+    meaning: 'A browser sent the request for a page of another origin, or by a host name, and no API key is configured.',
+    action: 'Use a program or a page of the shard itself; to serve others, configure an API key.',
+  },
   CURSOR_NOT_FOUND: {
     httpStatus: 404,
     errorNum: 1600,
