@@ -102,7 +102,10 @@ export class SimHttp {
       this.#later(server.process, () => gone.abort());
     };
     this.#exchanges.add(exchange);
-    if (request.signal.aborted) return onAbort();
+    if (request.signal.aborted) {
+      onAbort();
+      return;
+    }
     request.signal.addEventListener('abort', onAbort, { once: true });
     this.#world.schedule({
       delayMs: 0,

@@ -74,7 +74,11 @@ export class SimNetwork {
     this.#cuts.add(`${from}>${to}`);
   }
 
-  /** Every message from and to the shard takes so much longer. */
+  mend(from: string, to: string): void {
+    this.#cuts.delete(`${from}>${to}`);
+  }
+
+  /** Every message from and to the shard takes so much longer; 0 ends it. */
   slowDown(shardId: string, extraMs: number): void {
     this.#slow.set(shardId, extraMs);
   }

@@ -1,0 +1,17 @@
+/** What can go wrong in a simulation. */
+export const faultKinds = [
+  'loss',
+  'partition',
+  'oneWayCut',
+  'spikes',
+  'duplicates',
+  'crash',
+  'moveAdapters',
+  'engineCrash',
+  'slowShard',
+  'pause',
+  'fullDisk',
+  'metadata',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
