@@ -46,7 +46,6 @@ export async function evaluateCommand(flags: EvaluateFlags): Promise<void> {
     const text = flags.json ? JSON.stringify(result) : JSON.stringify(result, undefined, 2);
     process.stdout.write(`${text}\n`);
     if (flags.write && flags.adapter !== undefined) await store(`${flags.adapter}.evaluation.json`, result);
-    await writeFile(`${flags.adapter}.evaluation.json`, `${JSON.stringify(result, undefined, 2)}\n`);
   } finally {
     await source.close();
   }
