@@ -134,6 +134,8 @@ export class BatchScatter {
     this.#metrics.scatterRequests.add();
     try {
       for await (const frame of this.#frames(run, part)) this.#take(run, part, frame, failed);
+      const leftOut = cooperationError('NO_PROGRESS', `shard ${part.shardId} ended its part without an answer to every entry`).toJson();
+      for (const { index } of part.entries) if (!run.answered.has(index) && !failed.has(index)) failed.set(index, leftOut);
     } catch (thrown) {
       const error = toOstrakaError(thrown);
       if (error.code === 'SHARD_UNAVAILABLE') this.#onUnreachable(part.shardId, error.data['mayHaveRun'] === false);

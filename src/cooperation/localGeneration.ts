@@ -1,43 +1,23 @@
 import { AsyncQueue } from '../base/index.js';
-import type { Clock, GenerateEvent, GenerateRequest, ModelService, Timer } from '../platform/index.js';
+import type { Clock, GenerateEvent, GenerateRequest, ModelService } from '../platform/index.js';
+import { withHeartbeat } from './withHeartbeat.js';
 
-/**
- * A request on this shard's own engine, with a `progress` event at least every `heartbeatMs` while it waits: the asking shard tells a
- * busy engine from a lost one by it.
- */
-export async function* localGeneration(request: {
+/** A request on this shard's own engine, with a `progress` event at least every `heartbeatMs` while it waits. */
+export function localGeneration(request: {
   readonly modelService: ModelService;
   readonly clock: Clock;
   readonly heartbeatMs: number;
   readonly eventsQueuedMax: number;
   readonly generate: GenerateRequest;
   readonly signal: AbortSignal;
-}): AsyncGenerator<GenerateEvent, void, void> {
-  const stopped = new AbortController();
+}): AsyncGenerator<GenerateEvent> {
+  const { clock, heartbeatMs, signal } = request;
   const queue = new AsyncQueue<GenerateEvent>({ itemsMax: request.eventsQueuedMax });
-  let heartbeat: Timer | undefined;
-  const beat = (): void => {
-    heartbeat = request.clock.setTimer(request.heartbeatMs, () => {
-      if (queue.length === 0) queue.push({ kind: 'progress' });
-      beat();
-    });
-  };
-  const pump = async (): Promise<void> => {
-    const signal = AbortSignal.any([request.signal, stopped.signal]);
-    for await (const event of request.modelService.generate(request.generate, signal)) {
+  const work = async (workSignal: AbortSignal): Promise<void> => {
+    for await (const event of request.modelService.generate(request.generate, workSignal)) {
       await queue.whenDrained();
       queue.push(event);
     }
   };
-  beat();
-  pump().then(
-    () => queue.close(),
-    (error: unknown) => queue.fail(error),
-  );
-  try {
-    yield* queue;
-  } finally {
-    heartbeat?.cancel();
-    stopped.abort(request.signal.reason);
-  }
+  return withHeartbeat<GenerateEvent>({ clock, heartbeatMs, queue, work, signal, progress: { kind: 'progress' } });
 }

@@ -1,10 +1,11 @@
 import { AsyncQueue, type JsonValue, toOstrakaError } from '../base/index.js';
-import type { Clock, GenerateRequest, ModelService, Timer } from '../platform/index.js';
+import type { Clock, GenerateRequest, ModelService } from '../platform/index.js';
 import type { RpcMethod } from '../rpc/index.js';
 import { collectAnswer } from './collectAnswer.js';
 import { localGeneration } from './localGeneration.js';
 import type { CooperationOptions } from './options.js';
 import { wire } from './wire.js';
+import { withHeartbeat } from './withHeartbeat.js';
 
 /** RPC methods of inference: `model.generate` streams one request, `model.generateBatch` answers entries as they finish. */
 export function modelMethods(parts: { readonly modelService: ModelService; readonly clock: Clock; readonly options: CooperationOptions }): {
@@ -33,40 +34,20 @@ interface BatchEntry {
 }
 
 /** All entries at once into the engine, whose scheduler batches them; outcomes in the order they finish, a heartbeat while none does. */
-async function* answers(
+function answers(
   entries: readonly BatchEntry[],
   parts: { readonly modelService: ModelService; readonly clock: Clock; readonly heartbeatMs: number; readonly signal: AbortSignal },
-): AsyncGenerator<JsonValue, void, void> {
-  const stopped = new AbortController();
-  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+): AsyncGenerator<JsonValue> {
+  const { modelService, clock, heartbeatMs, signal } = parts;
   const queue = new AsyncQueue<JsonValue>({ itemsMax: entries.length + 1 });
-  let heartbeat: Timer | undefined;
-  const beat = (): void => {
-    heartbeat = parts.clock.setTimer(parts.heartbeatMs, () => {
-      if (queue.length === 0) queue.push({ kind: 'progress' });
-      beat();
-    });
-  };
-  const answer = async ({ index, request }: BatchEntry): Promise<void> => {
+  const outcomeOf = async ({ index, request }: BatchEntry, workSignal: AbortSignal) => {
     try {
-      queue.push({
-        kind: 'answer',
-        index,
-        answer: (await collectAnswer(parts.modelService.generate(request, signal))) as unknown as JsonValue,
-      });
+      return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, workSignal)) };
     } catch (error) {
-      queue.push({ kind: 'error', index, error: toOstrakaError(error).toJson() as unknown as JsonValue });
+      return { kind: 'error', index, error: toOstrakaError(error).toJson() };
     }
   };
-  beat();
-  Promise.all(entries.map(answer)).then(
-    () => queue.close(),
-    (error: unknown) => queue.fail(error),
-  );
-  try {
-    yield* queue;
-  } finally {
-    heartbeat?.cancel();
-    stopped.abort(parts.signal.reason);
-  }
+  const work = (workSignal: AbortSignal): Promise<unknown> =>
+    Promise.all(entries.map(async (entry) => queue.push((await outcomeOf(entry, workSignal)) as unknown as JsonValue)));
+  return withHeartbeat<JsonValue>({ clock, heartbeatMs, queue, work, signal, progress: { kind: 'progress' } });
 }

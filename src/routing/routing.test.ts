@@ -109,7 +109,7 @@ describe('routing by domain (paper §IV-A)', () => {
 
 it('never chooses a shard that is dead, suspected, not ready, excluded, behind an open breaker or without the model', () => {
   const health = fc.constantFrom('alive' as const, 'suspect' as const, 'dead' as const);
-  const models = fc.constantFrom(['m'], ['other'], []);
+  const models = fc.constantFrom<string[]>(['m'], ['other'], []);
   const facts = fc.record({
     health,
     ready: fc.boolean(),

@@ -19,7 +19,7 @@ export function assignSlots(shardIds: readonly ShardId[], present: readonly Shar
 
 const sharesOf = (shardIds: readonly ShardId[], present: readonly ShardId[]): Map<ShardId, number> => {
   const base = Math.floor(slotCount / shardIds.length);
-  const held = new Map(shardIds.map((id) => [id, 0] as const));
+  const held = new Map<ShardId, number>(shardIds.map((id) => [id, 0]));
   for (const id of present) held.set(id, (held.get(id) ?? 0) + 1);
   const holdsMore = (id: ShardId): number => ((held.get(id) ?? 0) > base ? 0 : 1);
   const byNeed = [...shardIds].sort((left, right) => holdsMore(left) - holdsMore(right));

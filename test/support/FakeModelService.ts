@@ -1,0 +1,52 @@
+import type {
+  EmbedResult,
+  GenerateEvent,
+  GenerateRequest,
+  LoadedAdapter,
+  LoadReport,
+  ModelFacts,
+  ModelService,
+} from '../../src/platform/index.js';
+
+/** The end of an answer. */
+export const finished: GenerateEvent = {
+  kind: 'finished',
+  finishReason: 'stop',
+  usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0 },
+  timing: { queueMs: 0, firstTokenMs: 1, totalMs: 2 },
+};
+
+/** A model that generates what a function yields. */
+export class FakeModelService implements ModelService {
+  readonly abilities = { sameTextUnderLoad: true, adapters: true };
+  readonly requests: GenerateRequest[] = [];
+  answer: (request: GenerateRequest, signal: AbortSignal) => AsyncIterable<GenerateEvent>;
+
+  constructor(answer: (request: GenerateRequest, signal: AbortSignal) => AsyncIterable<GenerateEvent>) {
+    this.answer = answer;
+  }
+
+  models(): readonly ModelFacts[] {
+    return [];
+  }
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GenerateEvent> {
+    this.requests.push(request);
+    return this.answer(request, signal);
+  }
+  async embed(): Promise<EmbedResult> {
+    return { vectors: [[1, 0]], promptTokens: 1 };
+  }
+  async countTokens(): Promise<number> {
+    return 1;
+  }
+  async loadAdapter(): Promise<LoadedAdapter> {
+    return { digest: '', modelDigest: '', scale: 1 };
+  }
+  async unloadAdapter(): Promise<void> {}
+  adapters(): readonly LoadedAdapter[] {
+    return [];
+  }
+  load(): LoadReport {
+    return { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 };
+  }
+}
