@@ -169,6 +169,7 @@ describe('one request', () => {
     for (const id of [s1, s2]) scripts.set(id, answering([], lost));
     expect((await read(law('hi'))).error?.code).toBe('SHARD_UNAVAILABLE');
     models.answer = async function* () {
+      yield { kind: 'progress' };
       throw platformError('CONTEXT_LENGTH_EXCEEDED', 'long', { data: { promptTokens: 9 } });
     };
     for (const id of [s1, s2]) scripts.set(id, honest);

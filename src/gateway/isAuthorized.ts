@@ -1,20 +1,20 @@
-import { sha256Hex } from '../base/index.js';
+import { sha256Hex, utf8 } from '../base/index.js';
 import type { HttpRequest } from '../platform/index.js';
 
 const decodeBase64 = (text: string): string => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
   let bits = 0;
   let length = 0;
-  let decoded = '';
+  const decoded: number[] = [];
   for (const character of text.replace(/=+$/, '')) {
     bits = (bits << 6) | Math.max(0, alphabet.indexOf(character));
     length += 6;
     if (length < 8) continue;
     length -= 8;
-    decoded += String.fromCharCode((bits >> length) & 255);
+    decoded.push((bits >> length) & 255);
     bits &= (1 << length) - 1;
   }
-  return decoded;
+  return utf8.decode(Uint8Array.from(decoded));
 };
 
 const presentedKey = (header: string): string => {

@@ -3,21 +3,22 @@ import type { HttpRequest } from '../platform/index.js';
 import { gatewayError } from './errors.js';
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-// Outside strings, a run of 16 or more digits that is not part of a fraction or an exponent.
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const numbers = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 // The third is what curl's -d sends when it is told nothing; ArangoDB takes it too.
 const jsonTypes = /\bjson\b|^text\/plain|^application\/x-www-form-urlencoded/i;
 
-/** The JSON of a request. Whole numbers beyond 2^53 are refused: JavaScript would change them silently. Names like `__proto__` stay data. */
+/** The JSON of a request. Whole numbers beyond 2^53 and those beyond the largest are refused: JavaScript would change them
+ * silently. Names like `__proto__` stay data. */
 export function parseJsonBody(request: Pick<HttpRequest, 'body' | 'headers'>): JsonValue {
   const contentType = request.headers['content-type'] ?? '';
   if (contentType !== '' && !jsonTypes.test(contentType)) {
     throw gatewayError('CONTENT_TYPE_WRONG', `content type ${contentType.slice(0, 80)} is not JSON`);
   }
   const text = decodeText(request.body);
+  const value = parse(text);
   checkNumbers(text);
-  return parse(text);
+  return value;
 }
 
 const decodeText = (body: Uint8Array): string => {
@@ -37,10 +38,33 @@ const parse = (text: string): JsonValue => {
   }
 };
 
+// Only texts that are JSON come here: every string has its end.
 const checkNumbers = (text: string): void => {
-  if (!/\d{16}/.test(text)) return;
-  for (const [token] of text.matchAll(tokens)) {
-    if (token.startsWith('"') || /[.eE]/.test(token) || Number.isSafeInteger(Number(token))) continue;
-    throw gatewayError('NUMBER_OUT_OF_RANGE', `the whole number ${token.slice(0, 40)} lies beyond 2^53; send it as a string`);
+  if (!/\d{16}|[eE]\+?\d{3}/.test(text)) return;
+  for (const piece of outsideStrings(text)) {
+    for (const [token] of piece.matchAll(numbers)) {
+      const value = Number(token);
+      if (Number.isSafeInteger(value) || (/[.eE]/.test(token) && Number.isFinite(value))) continue;
+      throw gatewayError('NUMBER_OUT_OF_RANGE', `the number ${token.slice(0, 40)} lies beyond 2^53; send it as a string`);
+    }
   }
+};
+
+function* outsideStrings(text: string): Generator<string, void, void> {
+  let at = 0;
+  for (let quote = text.indexOf('"'); quote !== -1; quote = text.indexOf('"', at)) {
+    yield text.slice(at, quote);
+    at = afterString(text, quote + 1);
+  }
+  yield text.slice(at);
+}
+
+// A quote ends its string unless an odd number of backslashes stands before it.
+const afterString = (text: string, start: number): number => {
+  for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslash = quote - 1;
+    while (backslash >= start && text[backslash] === '\\') backslash--;
+    if ((quote - backslash) % 2 === 1) return quote + 1;
+  }
+  return text.length;
 };

@@ -69,8 +69,8 @@ export class CursorStore {
     try {
       const result = await read(open);
       const hasMore = !open.ended || open.buffered.length > 0;
-      if (hasMore) this.#renew(id, open);
-      else this.#open.delete(id);
+      if (!hasMore) this.#open.delete(id);
+      else if (this.#open.get(id) === open) this.#renew(id, open); // unless it was deleted meanwhile
       return { id, result, hasMore, extra: hasMore ? undefined : open.cursor.extra() };
     } catch (error) {
       this.#open.delete(id);

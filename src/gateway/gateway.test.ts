@@ -1,0 +1,361 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock, settle } from '../../test/support/ManualClock.js';
+import { CountingRandom } from '../../test/support/silentPorts.js';
+import { baseError, type JsonValue, utf8 } from '../base/index.js';
+import type { QueryCursor } from '../execution/index.js';
+import { CursorStore } from './data/CursorStore.js';
+import { isAuthorized } from './isAuthorized.js';
+import { chatRequest } from './models/chatRequest.js';
+import { parseJsonBody } from './parseJsonBody.js';
+import type { Route } from './Route.js';
+import { RouteTable } from './RouteTable.js';
+import { responses } from './responses.js';
+
+const codeOf = (run: () => unknown): unknown => {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    return (error as { readonly code?: unknown }).code;
+  }
+};
+
+describe('parseJsonBody', () => {
+  const parse = (body: string | Uint8Array, contentType?: string) =>
+    parseJsonBody({
+      body: typeof body === 'string' ? utf8.encode(body) : body,
+      headers: contentType === undefined ? {} : { 'content-type': contentType },
+    });
+
+  it.each(['9007199254740991', '-9007199254740991', '"9007199254740993"', '0.12345678901234567', '1e16', '{"a\\"9007199254740993":1}'])(
+    'takes %s',
+    (text) => {
+      expect(parse(text)).toEqual(JSON.parse(text));
+    },
+  );
+
+  it.each([
+    '9007199254740993',
+    '[-9007199254740992]',
+    '{"a":"\\\\","b":12345678901234567890}',
+    '1e400',
+    '[-1e999]',
+    `${'9'.repeat(400)}.5`,
+  ])('refuses %s, which JavaScript would change silently', (text) => {
+    expect(codeOf(() => parse(text))).toBe('NUMBER_OUT_OF_RANGE');
+  });
+
+  it('refuses bytes that are not UTF-8, and text that is not JSON', () => {
+    expect(codeOf(() => parse(Uint8Array.of(0x22, 0xff, 0x22)))).toBe('BODY_NOT_JSON');
+    for (const text of ['', '{', '{"a":1,}', 'nothing', '"12345678901234567']) expect(codeOf(() => parse(text))).toBe('BODY_NOT_JSON');
+  });
+
+  it.each([
+    undefined,
+    'application/json',
+    'application/json; charset=utf-8',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/vnd.x+json',
+  ])('takes content type %s', (contentType) => expect(parse('1', contentType)).toBe(1));
+
+  it.each(['text/html', 'multipart/form-data', 'application/xml'])('refuses content type %s', (contentType) => {
+    expect(codeOf(() => parse('1', contentType))).toBe('CONTENT_TYPE_WRONG');
+  });
+
+  it('reads a very long string beside a long number, and gives up on one without an end in time', () => {
+    const long = 'x'.repeat(20_000_000);
+    expect((parse(`["${long}", 1234567890123456]`) as readonly string[])[0]).toHaveLength(long.length);
+    expect(codeOf(() => parse(`1234567890123456 "${'\\"'.repeat(1_000_000)}`))).toBe('BODY_NOT_JSON');
+    expect(parse(`["${'\\"'.repeat(1_000_000)}", 1234567890123456]`)).toHaveLength(2);
+  }, 10_000);
+
+  it('keeps names like __proto__ as data', () => {
+    expect(Object.keys(parse('{"__proto__":{"x":1}}') as object)).toEqual(['__proto__']);
+    expect(({} as { x?: number }).x).toBeUndefined();
+  });
+});
+
+describe('RouteTable', () => {
+  const route = (method: Route['method'], pattern: string): Route => ({
+    method,
+    pattern,
+    style: 'arango',
+    handle: async () => responses.empty(200),
+  });
+  const table = new RouteTable([
+    route('GET', '/_api/document/:collection/:key'),
+    route('GET', '/_api/document/:collection/all'),
+    route('POST', '/_api/document/:collection'),
+    route('GET', '/health/live'),
+  ]);
+
+  it('gives the parameters decoded, and lets a fixed part win', () => {
+    expect(table.find('GET', '/_api/document/a%20b/x%2Fy').parameters).toEqual({ collection: 'a b', key: 'x/y' });
+    expect(table.find('GET', '/_api/document/c/all').route.pattern).toBe('/_api/document/:collection/all');
+    expect(Object.keys(table.find('POST', '/_api/document/__proto__').parameters)).toEqual(['collection']);
+  });
+
+  it.each([
+    ['GET', '/nothing', 'ROUTE_UNKNOWN'],
+    ['GET', '/health/live/', 'ROUTE_UNKNOWN'],
+    ['DELETE', '/health/live', 'METHOD_NOT_ALLOWED'],
+    ['GET', '/_api/document/%zz/k', 'REQUEST_MALFORMED'],
+  ])('%s %s ends in %s', (method, path, code) => {
+    expect(codeOf(() => table.find(method, path))).toBe(code);
+  });
+});
+
+describe('isAuthorized', () => {
+  const may = (authorization: string | undefined, key: string | undefined = 'geheim', pattern = '/v1/models') =>
+    isAuthorized({ headers: authorization === undefined ? {} : { authorization } }, key, pattern);
+  const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+  it('takes the key as bearer token or as basic password, of any length', () => {
+    for (const key of ['geheim', 'a:b', 'schlüssel', 'x'.repeat(100)]) {
+      expect(may(basic(`root:${key}`), key)).toBe(true);
+      if (/^[ -~]+$/.test(key)) expect(may(`bearer ${key}`, key)).toBe(true);
+    }
+  });
+
+  it('refuses everything else, except the liveness probe and where no key is configured', () => {
+    for (const header of [
+      undefined,
+      '',
+      'geheim',
+      'Bearer',
+      'Bearer falsch',
+      'Bearer geheim2',
+      basic('geheim:'),
+      'Digest geheim',
+      'Basic %%%',
+    ])
+      expect(may(header)).toBe(false);
+    expect(may(undefined, 'geheim', '/health/live')).toBe(true);
+    expect(isAuthorized({ headers: {} }, undefined, '/v1/models')).toBe(true);
+  });
+});
+
+describe('responses', () => {
+  const error = baseError('QUEUE_FULL', 'full', { data: { param: 'x', promptTokens: 3 } });
+  const bodyOf = ({ body }: { readonly body: unknown }): unknown => JSON.parse(String(body));
+
+  it('an error has the shape of ArangoDB, and when to come back', () => {
+    const answer = responses.arangoError(error);
+    expect([answer.status, answer.headers['retry-after']]).toEqual([429, '1']);
+    expect(bodyOf(answer)).toEqual({
+      error: true,
+      code: 429,
+      errorNum: 21002,
+      errorMessage: 'full',
+      ostrakaCode: 'QUEUE_FULL',
+      param: 'x',
+      promptTokens: 3,
+    });
+  });
+
+  it('data of an error cannot replace its fields', () => {
+    const lying = baseError('INTERNAL', 'real', { data: { error: false, code: 200, errorMessage: 'fine' } });
+    expect(bodyOf(responses.arangoError(lying))).toMatchObject({ error: true, code: 500, errorMessage: 'real' });
+    expect(responses.arangoError(lying).headers['retry-after']).toBeUndefined();
+  });
+
+  it('an error has the shape of OpenAI, with the parameter and the figures', () => {
+    expect(bodyOf(responses.openAiError(error))).toEqual({
+      error: { message: 'full', type: 'rate_limit_error', param: 'x', code: 'queue_full', promptTokens: 3 },
+    });
+  });
+
+  it('an answer says that it is none', () => {
+    expect(bodyOf(responses.arango(201, { result: [1] }))).toEqual({ result: [1], error: false, code: 201 });
+    expect(responses.empty(204)).toEqual({ status: 204, headers: {}, body: '' });
+  });
+});
+
+describe('chatRequest', () => {
+  const least = { model: 'default', messages: [{ role: 'user', content: 'hi' }] };
+  const check = (fields: { readonly [name: string]: JsonValue }) => chatRequest({ ...least, ...fields } as JsonValue);
+
+  it('fills in what is not given', () => {
+    expect(check({})).toEqual({
+      model: 'default',
+      messages: [{ role: 'user', content: 'hi' }],
+      domain: undefined,
+      stream: false,
+      includeUsage: false,
+      sampling: { tokensMax: 256, temperature: 1, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+    });
+  });
+
+  it('takes parts of text, developer as system, one stop, and the newer name of max_tokens first', () => {
+    const messages = [
+      {
+        role: 'developer',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ];
+    const request = check({
+      messages,
+      stop: 'x',
+      seed: 0,
+      max_tokens: 5,
+      max_completion_tokens: 6,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(request).toMatchObject({ messages: [{ role: 'system', content: 'ab' }], stream: true, includeUsage: true });
+    expect(request.sampling).toMatchObject({ stop: ['x'], seed: 0, tokensMax: 6 });
+  });
+
+  it.each(['user', 'metadata', 'store', 'parallel_tool_calls', 'reasoning_effort'])('takes the harmless field %s', (field) => {
+    expect(codeOf(() => check({ [field]: 'anything' }))).toBeUndefined();
+  });
+
+  it.each<[string, JsonValue]>([
+    ['n', 1],
+    ['n', null],
+    ['logprobs', false],
+    ['presence_penalty', 0],
+    ['tools', []],
+    ['tool_choice', 'auto'],
+    ['response_format', { type: 'text' }],
+    ['logit_bias', {}],
+  ])('takes %s = %j, which asks for nothing', (field, value) => {
+    expect(codeOf(() => check({ [field]: value }))).toBeUndefined();
+  });
+
+  it.each<[string, JsonValue]>([
+    ['n', 2],
+    ['logprobs', true],
+    ['presence_penalty', 0.1],
+    ['tools', [{}]],
+    ['response_format', { type: 'json_object' }],
+    ['logit_bias', { '1': 5 }],
+  ])('says that %s = %j is not supported', (field, value) => {
+    expect(codeOf(() => check({ [field]: value }))).toBe('NOT_SUPPORTED');
+  });
+
+  it.each<[string, JsonValue]>([
+    ['temprature', 1],
+    ['temperature', 2.1],
+    ['temperature', -0.1],
+    ['top_p', 0],
+    ['top_p', 1.1],
+    ['top_k', -1],
+    ['top_k', 1.5],
+    ['repetition_penalty', 0],
+    ['max_tokens', 0],
+    ['seed', 0.5],
+    ['seed', 2 ** 53],
+    ['stop', ''],
+    ['stop', Array.from({ length: 17 }, () => 'x')],
+    ['messages', []],
+    ['messages', [{ role: 'tool', content: 'x' }]],
+    ['messages', [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }]],
+    ['model', ''],
+    ['stream', 'yes'],
+    ['stream_options', { include_usage: true }],
+  ])('refuses %s = %j and names the field', (field, value) => {
+    let error: { readonly code?: string; readonly data?: { readonly param?: string } } = {};
+    try {
+      check({ [field]: value });
+    } catch (thrown) {
+      error = thrown as typeof error;
+    }
+    expect([error.code, error.data?.param?.split('.')[0]]).toEqual(['PARAMETER_BAD', field]);
+  });
+});
+
+describe('CursorStore', () => {
+  let clock: ManualClock;
+  let cursors: CursorStore;
+  let aborted: number;
+  beforeEach(() => {
+    clock = new ManualClock();
+    cursors = new CursorStore({ clock, random: new CountingRandom(), cursorsMax: 2 });
+    aborted = 0;
+  });
+  const cursorOf = (blocks: () => AsyncIterable<readonly JsonValue[]>): QueryCursor => ({
+    id: 'q',
+    blocks: { [Symbol.asyncIterator]: () => blocks()[Symbol.asyncIterator]() },
+    extra: () => ({ stats: {}, warnings: [] }) as never,
+  });
+  const rows = (...blocks: readonly (readonly JsonValue[])[]): QueryCursor =>
+    cursorOf(async function* () {
+      yield* blocks;
+    });
+  const open = (cursor: QueryCursor, batchSize = 2) => cursors.first(cursor, { batchSize, ttlMs: 1000, abort: () => void aborted++ });
+
+  it('cuts any blocks into batches, says only at the last that there is no more, and then is gone', async () => {
+    const first = await open(rows([1], [2, 3, 4], [], [5]));
+    expect(first).toMatchObject({ result: [1, 2], hasMore: true, extra: undefined });
+    const id = first.id as string;
+    expect(await cursors.next(id)).toMatchObject({ result: [3, 4], hasMore: true });
+    expect(await cursors.next(id)).toMatchObject({ id, result: [5], hasMore: false, extra: expect.any(Object) });
+    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    expect([clock.timers, aborted]).toEqual([0, 0]);
+  });
+
+  it('is no cursor when one batch holds all', async () => {
+    expect(await open(rows([1, 2]))).toMatchObject({ id: undefined, result: [1, 2], hasMore: false });
+    expect(await open(rows())).toMatchObject({ id: undefined, result: [], hasMore: false });
+  });
+
+  it('ends after its time to live, which reading renews', async () => {
+    const { id = '' } = await open(rows([1, 2, 3, 4, 5]));
+    await clock.advance(900);
+    await cursors.next(id);
+    await clock.advance(900);
+    expect(aborted).toBe(0);
+    await clock.advance(100);
+    expect(aborted).toBe(1);
+    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+  });
+
+  it('is ended by delete, once', async () => {
+    const { id = '' } = await open(rows([1, 2, 3]));
+    cursors.delete(id);
+    expect(codeOf(() => cursors.delete(id))).toBe('CURSOR_NOT_FOUND');
+    expect([aborted, clock.timers]).toEqual([1, 0]);
+  });
+
+  it('is read by one request at a time; deleted meanwhile it stays gone', async () => {
+    let finish: () => void = () => undefined;
+    const slow = cursorOf(async function* () {
+      yield [1, 2, 3];
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      yield [4, 5, 6, 7];
+    });
+    const { id = '' } = await open(slow);
+    const reading = cursors.next(id);
+    await settle();
+    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_BUSY' });
+    cursors.delete(id);
+    finish();
+    await reading.catch(() => undefined);
+    expect([aborted, clock.timers]).toEqual([1, 0]);
+  });
+
+  it('refuses one too many and ends its query; close ends all', async () => {
+    for (let i = 0; i < 2; i++) await open(rows([1, 2, 3]));
+    await expect(open(rows([1, 2, 3]))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    expect(aborted).toBe(1);
+    cursors.close();
+    expect([aborted, clock.timers]).toEqual([3, 0]);
+  });
+
+  it('passes the error of its query and is gone', async () => {
+    const failing = cursorOf(async function* () {
+      yield [1, 2, 3];
+      throw baseError('DEADLINE_EXCEEDED', 'late');
+    });
+    const { id = '' } = await open(failing);
+    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+  });
+});

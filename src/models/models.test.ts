@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EventLog } from '../../test/support/silentPorts.js';
+import { concatBytes, utf8 } from '../base/index.js';
+import { type ModelCache, ModelRegistry } from './ModelRegistry.js';
+import type { PinnedModel } from './PinnedModel.js';
+import { readSafetensors } from './readSafetensors.js';
+import { toHalf } from './toHalf.js';
+
+describe('ModelRegistry', () => {
+  const model: PinnedModel = {
+    name: 'tiny',
+    kind: 'chat',
+    fileName: 'tiny.gguf',
+    digest: 'good',
+    bytes: 4,
+    source: { name: 'p', version: '1', digest: 'd', bytes: 1, licence: 'MIT' },
+    make: { kind: 'requantize-q8_0', member: 'm' },
+  };
+  /** Files are their digests. */
+  class MapCache implements ModelCache {
+    readonly files = new Map<string, string>();
+    makes = 'good';
+    made = 0;
+    find = async (fileName: string) => (this.files.has(fileName) ? fileName : undefined);
+    digest = async (path: string) => this.files.get(path) as string;
+    make = async ({ fileName }: PinnedModel) => {
+      this.made++;
+      this.files.set(fileName, this.makes);
+      return fileName;
+    };
+    remove = async (path: string) => void this.files.delete(path);
+  }
+  let cache: MapCache;
+  let logger: EventLog;
+  let registry: ModelRegistry;
+  beforeEach(() => {
+    [cache, logger] = [new MapCache(), new EventLog()];
+    registry = new ModelRegistry({ models: [model], cache, logger });
+  });
+  const ensure = (name = 'default') =>
+    registry.ensure({ name, kind: 'chat', signal: new AbortController().signal, onProgress: () => undefined });
+
+  it('makes a missing file once and takes a good one as it is', async () => {
+    for (let i = 0; i < 2; i++) expect(await ensure()).toEqual({ name: 'tiny', path: 'tiny.gguf', digest: 'good' });
+    expect([cache.made, logger.events]).toEqual([1, []]);
+    expect((await registry.list()).map(({ path }) => path)).toEqual(['tiny.gguf']);
+  });
+
+  it('makes a damaged file again and says so', async () => {
+    cache.files.set('tiny.gguf', 'cut');
+    expect((await ensure('tiny')).digest).toBe('good');
+    expect([cache.made, logger.events.map(({ event }) => event)]).toEqual([1, ['model.damaged']]);
+  });
+
+  it('refuses a file that was made wrong and leaves none behind', async () => {
+    cache.makes = 'other';
+    await expect(ensure()).rejects.toMatchObject({ code: 'MODEL_INVALID' });
+    expect(cache.files.size).toBe(0);
+  });
+
+  it('knows no other names', async () => {
+    await expect(ensure('huge')).rejects.toMatchObject({ code: 'MODEL_UNKNOWN', message: expect.stringContaining('tiny') });
+  });
+});
+
+describe('toHalf', () => {
+  const fromHalf = (bits: number): number => {
+    const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+    if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+    return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25));
+  };
+
+  it.each([
+    [0, 0x0000],
+    [-0, 0x8000],
+    [1, 0x3c00],
+    [-2, 0xc000],
+    [65504, 0x7bff],
+    [65519.99, 0x7bff],
+    [65520, 0x7c00],
+    [Number.POSITIVE_INFINITY, 0x7c00],
+    [Number.NEGATIVE_INFINITY, 0xfc00],
+    [Number.NaN, 0x7e00],
+    [2 ** -14, 0x0400],
+    [2 ** -24, 0x0001],
+    [2 ** -25, 0x0000],
+    [3 * 2 ** -25, 0x0002],
+    [1 + 2 ** -11, 0x3c00],
+    [1 + 3 * 2 ** -11, 0x3c02],
+    [1 / 3, 0x3555],
+  ])('%d is 0x%s', (value, bits) => {
+    expect(toHalf(value)).toBe(bits);
+  });
+
+  it('gives every half-precision number its own bits', () => {
+    for (let bits = 0; bits < 0x10000; bits++) {
+      const value = fromHalf(bits);
+      if (!Number.isNaN(value)) expect(toHalf(value)).toBe(bits);
+    }
+  });
+
+  it('gives the nearest, and of two as near the even one', () => {
+    fc.assert(
+      fc.property(fc.float({ min: -65504, max: 65504, noNaN: true }), (value) => {
+        const bits = toHalf(value);
+        const distance = Math.abs(fromHalf(bits) - value);
+        for (const other of [bits - 1, bits + 1]) {
+          const difference = Math.abs(fromHalf(other & 0xffff) - value);
+          if (Number.isNaN(difference) || (other & 0x8000) !== (bits & 0x8000)) continue;
+          expect(distance < difference || (distance === difference && bits % 2 === 0)).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+describe('readSafetensors', () => {
+  const fileOf = (header: unknown, data: Uint8Array, headerBytes?: bigint): Uint8Array => {
+    const text = utf8.encode(typeof header === 'string' ? header : JSON.stringify(header));
+    const size = new Uint8Array(8);
+    new DataView(size.buffer).setBigUint64(0, headerBytes ?? BigInt(text.length), true);
+    return concatBytes([size, text, data]);
+  };
+  const floats = (...values: number[]): Uint8Array => new Uint8Array(Float32Array.from(values).buffer);
+  const tensor = (shape: unknown, offsets: unknown, dtype = 'F32') => ({ dtype, shape, data_offsets: offsets });
+  const data = floats(1, 2, 3, 4, 5, 6);
+
+  it('reads tensors by name, with and without the prefix of BERT, from any alignment', () => {
+    const read = readSafetensors(fileOf({ a: tensor([2, 2], [0, 16]), 'bert.b': tensor([2], [16, 24]), pad: tensor([0], [0, 0]) }, data));
+    expect(read('a')).toEqual({ shape: [2, 2], values: Float32Array.of(1, 2, 3, 4) });
+    expect(read('b').values).toEqual(Float32Array.of(5, 6));
+    expect(read('pad').values).toHaveLength(0);
+  });
+
+  it.each<[string, Uint8Array]>([
+    ['an empty file', new Uint8Array(0)],
+    ['a header longer than the file', fileOf({}, data, 10_000n)],
+    ['a header of 2^63 bytes', fileOf({}, data, 2n ** 63n)],
+    ['a header that is not JSON', fileOf('{"a":', data)],
+    ['a header that is no object', fileOf('null', data)],
+    ['a tensor beyond the end', fileOf({ a: tensor([8], [0, 32]) }, data)],
+    ['a tensor before the start', fileOf({ a: tensor([2], [-4, 4]) }, data)],
+    ['a size that is not its shape', fileOf({ a: tensor([3], [0, 16]) }, data)],
+    ['a negative shape', fileOf({ a: tensor([-1, -2], [0, 8]) }, data)],
+    ['a fractional offset', fileOf({ a: tensor([1], [0.5, 4.5]) }, data)],
+    ['offsets that are no pair', fileOf({ a: tensor([1], null) }, data)],
+    ['a shape that is no list', fileOf({ a: tensor('x', [0, 4]) }, data)],
+    ['another type', fileOf({ a: tensor([1], [0, 4], 'F16') }, data)],
+    ['no such tensor', fileOf({ constructor: tensor([1], [0, 4]) }, data)],
+  ])('refuses %s as MODEL_INVALID', (_, file) => {
+    expect(() => readSafetensors(file)('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
+  });
+
+  it('any bytes are refused as MODEL_INVALID or give no such tensor', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), fc.json(), (bytes, header) => {
+        for (const file of [bytes, fileOf(header, bytes)])
+          expect(() => readSafetensors(file)('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
+      }),
+    );
+  });
+});
