@@ -40,9 +40,10 @@ function answers(
 ): AsyncGenerator<JsonValue> {
   const { modelService, clock, heartbeatMs, signal } = parts;
   const queue = new AsyncQueue<JsonValue>({ itemsMax: entries.length + 1 });
+  // A signal of its own for each entry: hundreds that listen to one look like a leak to the runtime.
   const outcomeOf = async ({ index, request }: BatchEntry, workSignal: AbortSignal) => {
     try {
-      return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, workSignal)) };
+      return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, AbortSignal.any([workSignal]))) };
     } catch (error) {
       return { kind: 'error', index, error: toOstrakaError(error).toJson() };
     }
