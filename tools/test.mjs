@@ -10,6 +10,7 @@ const node = process.execPath;
 const run = (args, options = {}) => spawnSync(node, args, { stdio: 'inherit', ...options });
 
 if (run(['tools/build.mjs']).status !== 0) process.exit(1);
+run(['tools/ensureSystemPackages.mjs']);
 const models = modelPaths();
 
 const folder = mkdtempSync(join(tmpdir(), 'ostraka-test-'));
