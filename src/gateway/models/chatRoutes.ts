@@ -95,6 +95,8 @@ async function* serverSentEvents(
     yield chunk({ role: 'assistant', content: '' }, null, given.routing ? { ostraka: routingOf(given.routing) } : {});
     for await (const one of events) {
       if (one.kind === 'text') yield chunk({ content: one.text }, null);
+      // Lost after admission and before any text: another shard answers, and the client hears which.
+      if (one.kind === 'routed') yield chunk({}, null, { ostraka: routingOf(one.routing) });
       // Proxies cut silent connections; a comment is no event to a client.
       if (one.kind === 'progress') yield utf8.encode(': ping\n\n');
       if (one.kind !== 'finished') continue;
