@@ -1,4 +1,4 @@
-import { plantedBugs } from './bugs/plantedBugs.js';
+import { type PlantedBugName, plantedBugs } from './bugs/plantedBugs.js';
 import { checkQuiet } from './checkers/checkQuiet.js';
 import { SimCluster } from './cluster/SimCluster.js';
 import { planFaults } from './faults/planFaults.js';
@@ -16,7 +16,7 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Virtual time under load and faults and of the quiet after them. */
   readonly minutes: number;
-  readonly bug: keyof typeof plantedBugs | undefined;
+  readonly bug: PlantedBugName | undefined;
   /** Sees every line of the trace; for looking into a run. */
   readonly onTraceLine?: ((line: string) => void) | undefined;
 }
@@ -31,12 +31,15 @@ export interface SimulationResult {
   readonly newest: readonly string[];
 }
 
+/** A run of every so many seeds has five shards instead of three. */
+const fiveShardsEvery = 6;
+
 const limits = {
   startMs: 20_000,
   readyMs: 30_000,
   verifyMs: 120_000,
-  clients: 5,
-  thinkMs: { min: 10, max: 250 },
+  clients: 4,
+  thinkMs: { min: 10, max: 330 },
   traceLinesKept: 200,
   /** Shares of the run: faults, load without faults; the rest is quiet. */
   faultShare: 0.6,
@@ -50,8 +53,8 @@ const limits = {
 export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, minutes, bug } = options;
   const world = new SimWorld({ seed, traceLinesKept: limits.traceLinesKept, onTraceLine: options.onTraceLine });
-  const shards = seed % 3 === 0 ? 5 : 3;
-  const cluster = new SimCluster({ world, shardCount: shards, bug: {} });
+  const shards = seed % fiveShardsEvery === 0 ? 5 : 3;
+  const cluster = new SimCluster({ world, shardCount: shards, bug: bug === undefined ? {} : plantedBugs[bug] });
   const onRejection = (reason: unknown): void => world.violate('rejections', `nobody handles ${String(reason)}`);
   process.on('unhandledRejection', onRejection);
   try {

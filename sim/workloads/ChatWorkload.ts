@@ -72,11 +72,7 @@ export class ChatWorkload implements Workload {
     const timer = client.cluster.clock.setTimer(request.limitMs, () => left.abort());
     const streamed: Streamed = { text: '', adapterDigest: null, decision: undefined, finishes: 0, dones: 0, errors: [] };
     try {
-      const answer = await client.open(
-        shard,
-        { method: 'POST', path: '/v1/chat/completions', body: request.body as never },
-        left.signal,
-      );
+      const answer = await client.open(shard, { method: 'POST', path: '/v1/chat/completions', body: request.body as never }, left.signal);
       if (answer.status !== 200) return undefined;
       for await (const piece of answer.body) for (const event of eventsOf(piece)) take(streamed, event);
     } catch (error) {

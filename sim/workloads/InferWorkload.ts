@@ -39,7 +39,10 @@ export class InferWorkload implements Workload {
         const wrong = rows?.find((row) => 'error' in row || (row.routing.decision === 'domain') !== isServed);
         if (rows && !wrong) continue;
         const what = wrong === undefined ? 'no answer' : JSON.stringify(wrong);
-        client.violate('routing', `${shard.shardId} after all is healed, domain ${domain} (${isServed ? 'served' : 'not served'}): ${what}`);
+        client.violate(
+          'routing',
+          `${shard.shardId} after all is healed, domain ${domain} (${isServed ? 'served' : 'not served'}): ${what}`,
+        );
       }
     }
   }

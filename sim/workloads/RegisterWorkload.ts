@@ -48,7 +48,7 @@ export class RegisterWorkload implements Workload {
     const answer = await client.ask(client.anyShard(), requestOf(kind, key, value));
     const outcome = outcomeOf(kind, answer);
     if (outcome === undefined) return undefined;
-    const seen = kind === 'read' && answer.kind === 'answer' && answer.status === 200 ? valueOf(answer.body) : null;
+    const seen = kind === 'read' && answer.kind === 'answer' && answer.status === 200 ? shownValue(answer.body) : null;
     const returnedMs = outcome === 'unknown' ? Number.POSITIVE_INFINITY : client.nowMs;
     const operation: RegisterOperation = { kind, value, outcome, seen, invokedMs, returnedMs };
     this.#histories.get(key)?.push(operation);
@@ -62,9 +62,7 @@ const requestOf = (kind: Kind, key: string, value: string | null): ClientRequest
   if (kind === 'remove') return { method: 'DELETE', path: `${all}/${key}` };
   if (kind === 'update') return { method: 'PATCH', path: `${all}/${key}`, body: { value } };
   const body = { _key: key, value };
-  return kind === 'insert'
-    ? { method: 'POST', path: all, body }
-    : { method: 'POST', path: all, query: { overwriteMode: 'replace' }, body };
+  return kind === 'insert' ? { method: 'POST', path: all, body } : { method: 'POST', path: all, query: { overwriteMode: 'replace' }, body };
 };
 
 /** Undefined: it certainly did nothing and says nothing of the state. */
@@ -76,4 +74,4 @@ const outcomeOf = (kind: Kind, answer: ClientAnswer): RegisterOperation['outcome
   return effect === 'none' ? undefined : effect;
 };
 
-const valueOf = (body: JsonValue): string => String((body as { readonly value?: JsonValue }).value);
+const shownValue = (body: JsonValue): string => String((body as { readonly value?: JsonValue }).value);

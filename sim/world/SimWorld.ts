@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../src/base/index.js';
 import type { Timer } from '../../src/platform/index.js';
 import { EventHeap, type SimEvent } from './EventHeap.js';
 import type { SimProcess } from './SimProcess.js';
@@ -18,6 +19,8 @@ export interface Violation {
   readonly atMs: number;
   readonly checker: string;
   readonly message: string;
+  /** What is not part of the trace, such as a stack. */
+  readonly detail?: JsonValue;
 }
 
 const violationsMax = 20;
@@ -76,9 +79,10 @@ export class SimWorld {
     this.trace.add(`${this.#nowMs.toFixed(3)} ${line}`, bytes);
   }
 
-  violate(checker: string, message: string): void {
+  violate(checker: string, message: string, detail?: JsonValue): void {
     this.note(`violation ${checker}: ${message}`);
-    if (this.#violations.length < violationsMax) this.#violations.push({ atMs: Math.round(this.#nowMs), checker, message });
+    if (this.#violations.length >= violationsMax) return;
+    this.#violations.push({ atMs: Math.round(this.#nowMs), checker, message, ...(detail === undefined ? {} : { detail }) });
   }
 
   /** Runs what happens up to `endMs`, then sets the time to it. */

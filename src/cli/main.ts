@@ -99,6 +99,15 @@ const buildProgram = async (): Promise<Command> => {
     .option('--json', 'print JSON', false)
     .action(async (options) => (await import('./commands/doctorCommand.js')).doctorCommand(options));
 
+  program
+    .command('sim')
+    .description('run the whole cluster in one process under virtual time and seeded faults')
+    .requiredOption('--seed <number>', 'the same seed is the same run', integer(0, 2 ** 32 - 1))
+    .option('--minutes <count>', 'virtual minutes', integer(1, 24 * 60), 1)
+    .option('--bug <name>', 'plant a fault that the checkers must find')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (options) => (await import('./commands/simCommand.js')).simCommand(options));
+
   return program;
 };
 

@@ -1,0 +1,15 @@
+import type { PlantedBug } from './PlantedBug.js';
+
+/** A commit is acknowledged before its fsync: a crash loses it, and a reader may come too early. */
+export const earlyAck: PlantedBug = {
+  wrapStore: (store) => ({
+    engineName: store.engineName,
+    keyBytesMax: store.keyBytesMax,
+    get: (key) => store.get(key),
+    scan: (range) => store.scan(range),
+    commit: async (writes) => {
+      store.commit(writes).catch(() => undefined); // that nobody hears what the disk says is the fault
+    },
+    close: () => store.close(),
+  }),
+};

@@ -1,0 +1,37 @@
+import type { LaunchedEngine, ModelService } from '../../src/platform/index.js';
+import type { PlantedBug } from './PlantedBug.js';
+
+/** A request that is cancelled keeps its sequence for good. */
+export const leakedSlot: PlantedBug = {
+  wrapLauncher: (launcher) => ({
+    launch: async (config, signal): Promise<LaunchedEngine> => {
+      const engine = await launcher.launch(config, signal);
+      return { ...engine, modelService: leaking(engine.modelService) };
+    },
+  }),
+};
+
+const leaking = (service: ModelService): ModelService => {
+  let leaked = 0;
+  return {
+    abilities: service.abilities,
+    models: () => service.models(),
+    adapters: () => service.adapters(),
+    embed: (request, signal) => service.embed(request, signal),
+    countTokens: (model, text, signal) => service.countTokens(model, text, signal),
+    loadAdapter: (adapter, signal) => service.loadAdapter(adapter, signal),
+    unloadAdapter: (digest, signal) => service.unloadAdapter(digest, signal),
+    load: () => {
+      const load = service.load();
+      const sequencesBusy = Math.min(load.sequencesTotal, load.sequencesBusy + leaked);
+      return { ...load, sequencesBusy, pendingLlmRequests: load.pendingLlmRequests + leaked };
+    },
+    generate: async function* (request, signal) {
+      try {
+        yield* service.generate(request, signal);
+      } finally {
+        if (signal.aborted) leaked++;
+      }
+    },
+  };
+};
