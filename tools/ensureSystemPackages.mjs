@@ -14,6 +14,7 @@ const isThere = (program) =>
     }
   });
 
+const installer = 'apt-get';
 const packages = [
   ['strace', 'strace'],
   ['mkfs.ext4', 'e2fsprogs'],
@@ -21,9 +22,9 @@ const packages = [
   .filter(([program]) => !isThere(program))
   .map(([, name]) => name);
 
-if (packages.length > 0 && process.getuid?.() === 0 && isThere('apt-get')) {
-  console.log(`installing ${packages.join(', ')} with apt-get, for the durability tests`);
-  const run = (...args) => spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
+if (packages.length > 0 && process.getuid?.() === 0 && isThere(installer)) {
+  console.log(`installing ${packages.join(', ')} with ${installer}, for the durability tests`);
+  const run = (...args) => spawnSync(installer, args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
   const isInstalled = run('install', '-y', '--no-install-recommends', ...packages) || (run('update') && run('install', '-y', ...packages));
   if (!isInstalled) console.log(`could not install ${packages.join(', ')}: the tests that need them are skipped`);
 }

@@ -68,14 +68,14 @@ const startCommits = (storeFolder: string, inFlight: number, total = -1): Commit
 const expectAll = async (storeFolder: string, acknowledged: readonly number[]): Promise<void> => {
   const store = new LmdbOrderedStore({ folder: storeFolder });
   try {
-    const valueOf = (name: string, number: number): string | undefined => {
+    const textAt = (name: string, number: number): string | undefined => {
       const bytes = store.get(bytesOf(`${name}/${number}`));
       return bytes && new TextDecoder().decode(bytes);
     };
-    const missing = acknowledged.filter((number) => valueOf('a', number) !== String(number).repeat(20));
+    const missing = acknowledged.filter((number) => textAt('a', number) !== String(number).repeat(20));
     expect(missing).toEqual([]);
     const highest = Math.max(...acknowledged) + 100;
-    for (let number = 0; number < highest; number++) expect(valueOf('b', number)).toBe(valueOf('a', number));
+    for (let number = 0; number < highest; number++) expect(textAt('b', number)).toBe(textAt('a', number));
   } finally {
     await store.close();
   }
