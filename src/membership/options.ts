@@ -10,7 +10,6 @@ export const membershipOptions = z.strictObject({
   loadReportIntervalMs: z.int().min(10).default(200).describe('least time between two pushes of the own load, ms'),
   announcementTtlMs: z.int().min(1000).default(7_200_000).describe('an announcement not renewed for so long is stale (paper §IV-A), ms'),
   loadFreshMs: z.int().min(100).default(5_000).describe('a load report older than this counts as none, ms'),
-  announcementsPerShardMax: z.int().min(1).default(256).describe('announcements one shard may have; more are dropped'),
 });
 
 export type MembershipOptions = z.infer<typeof membershipOptions>;

@@ -363,7 +363,7 @@ describe('prepared transactions', () => {
     const pair = [await begin(), await begin()] as const;
     pair.forEach((transaction, i) => void upsert(transaction, i === 0 ? 'a' : 'b', i + 1));
     const proposals = [await documents.prepare(pair[0]), await documents.prepare(pair[1])] as const;
-    documents = open({ transactionsMax: 1, lockWaitMsMax: 0 });
+    documents = open({ lockWaitMsMax: 0 });
     expect([...documents.inDoubt()].sort()).toEqual(pair.map(({ id }) => id).sort());
     expect(documents.timestamps.now()).toBeGreaterThan(proposals[1]);
     const blocked = begin();

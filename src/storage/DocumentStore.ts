@@ -93,7 +93,7 @@ export class DocumentStore {
 
   /**
    * Validates and commits on this shard alone; durable when it resolves. Without writes it only ends. `answer` is remembered under
-   * the transaction id for `outcomeAgeMsMax`. Errors: WRITE_CONFLICT, SNAPSHOT_TOO_OLD, TRANSACTION_IN_DOUBT, STORE_FULL.
+   * the transaction id for `snapshotAgeMsMax`. Errors: WRITE_CONFLICT, SNAPSHOT_TOO_OLD, TRANSACTION_IN_DOUBT, STORE_FULL.
    */
   async commit(transaction: Transaction, answer: JsonValue, signal: AbortSignal): Promise<Timestamp> {
     if (transaction.writes.size === 0) return transaction.readTimestamp;

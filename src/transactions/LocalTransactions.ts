@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '../platform/index.js';
-import type { DocumentStore, Timestamp, Transaction } from '../storage/index.js';
+import { type DocumentStore, storageError, type Timestamp, type Transaction } from '../storage/index.js';
 import type { DecisionLog } from './DecisionLog.js';
 import { transactionError } from './errors.js';
 import type { TransactionOptions } from './options.js';
@@ -39,12 +39,15 @@ export class LocalTransactions {
     this.#options = parts.options;
   }
 
-  /** The local transaction of `id`, opened on its snapshot at first use. Errors: as DocumentStore.begin. */
+  /** The local transaction of `id`, opened on its snapshot at first use. Errors: TRANSACTION_LIMIT, and those of DocumentStore.begin. */
   async join(request: { readonly id: string; readonly readTimestamp: Timestamp; readonly signal: AbortSignal }): Promise<Transaction> {
     const known = this.#open.get(request.id);
     if (known) {
       known.usedAtMs = this.#clock.monotonicMs();
       return known.transaction;
+    }
+    if (this.#open.size >= this.#options.openMax) {
+      throw storageError('TRANSACTION_LIMIT', `${this.#options.openMax} transactions are open on this shard`);
     }
     const transaction = this.#documents.begin(request);
     this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), prepared: undefined });

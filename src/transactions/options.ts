@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 /** Transactions over several shards. */
 export const transactionOptions = z.strictObject({
+  openMax: z.int().min(1).default(4_096).describe('transactions of other shards open on one shard; more are refused'),
   idleMsMax: z.int().min(100).default(60_000).describe('a transaction unused for so long on a shard is dropped there, ms'),
   commitDeadlineMs: z.int().min(100).default(10_000).describe('time each phase of a commit has, ms'),
   inDoubtAfterMs: z

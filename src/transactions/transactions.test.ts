@@ -97,6 +97,16 @@ describe('LocalTransactions', () => {
     await local.decide('t', { kind: 'abort' });
   });
 
+  it('refuses more open transactions than openMax, and opens again once one has ended', async () => {
+    const { documents } = shardOf();
+    const local = new LocalTransactions({ documents, decisions, clock, logger, options: { ...options, openMax: 1 } });
+    const join = (id: string) => local.join({ id, readTimestamp: documents.timestamps.now(), signal });
+    await join('a');
+    await expect(join('b')).rejects.toMatchObject({ code: 'TRANSACTION_LIMIT' });
+    await local.decide('a', { kind: 'abort' });
+    await join('b');
+  });
+
   it('drops a transaction that is idle too long, never a prepared one', async () => {
     const shard = shardOf();
     await insert(shard, 'idle', 'x');

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../test/support/ManualClock.js';
 import { CountingRandom } from '../../../test/support/silentPorts.js';
 import { asId, type ShardId, utf8 } from '../../base/index.js';
 import type { ClusterEvent, ClusterModelService } from '../../cooperation/index.js';
-import type { RouteContext } from '../Route.js';
+import type { Route, RouteContext } from '../Route.js';
 import { chatRoutes } from './chatRoutes.js';
 
 const routed = (shard: string, adapterDigest: string | undefined): ClusterEvent => ({
@@ -41,13 +41,14 @@ describe('streamed chat completions', () => {
     } as unknown as ClusterModelService;
     const [route] = chatRoutes({ models, clock: new ManualClock(), random: new CountingRandom(), timeoutMs: 1000 });
     const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'well?' }] };
-    const response = await route?.handle({
+    expect(route).toBeDefined();
+    const response = await (route as Route).handle({
       json: () => body,
       request: { headers: {} },
       signal: new AbortController().signal,
     } as unknown as RouteContext);
     const shards: string[] = [];
-    for await (const piece of response?.body as AsyncIterable<Uint8Array>) {
+    for await (const piece of response.body as AsyncIterable<Uint8Array>) {
       const found = /"shard":"([^"]+)"/.exec(utf8.decode(piece));
       if (found) shards.push(found[1] as string);
     }
