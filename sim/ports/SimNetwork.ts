@@ -109,6 +109,17 @@ export class SimNetwork {
     }
   }
 
+  /** The shard stops in good order: its ports close and its calls end at both sides. */
+  close(process: SimProcess): void {
+    const own = [...this.#open].filter(({ caller, callee }) => caller.process === process || callee === process);
+    this.unlisten(process);
+    for (const conversation of own) {
+      this.#failAtCaller(conversation, conversation.caller.process === process ? 0 : this.#tripMs(conversation), 'TRANSPORT_LOST');
+      this.#endAtCallee(conversation, conversation.callee === process ? 0 : this.#tripMs(conversation), 'TRANSPORT_LOST');
+      this.#over(conversation);
+    }
+  }
+
   /** Starts a call; the answer comes into the conversation's queue. */
   open(caller: NetworkEnd, call: OutgoingCall): Conversation {
     const conversation: Conversation = {
@@ -196,12 +207,19 @@ export class SimNetwork {
       signal: conversation.cancelled.signal,
     });
     this.#note(conversation, 'serve');
-    for await (const frame of frames) {
-      if (isRepetition) continue;
+    try {
+      for await (const frame of frames) {
+        if (isRepetition) continue;
+        if (conversation.isOver) return;
+        this.#sendFrame(conversation, frame);
+      }
+      if (!conversation.isOver) this.#sendFrame(conversation, undefined);
+    } catch (error) {
+      this.#note(conversation, `escape ${error instanceof Error ? error.name : 'unknown'}`);
       if (conversation.isOver) return;
-      this.#sendFrame(conversation, frame);
+      this.#failAtCaller(conversation, this.#tripMs(conversation), 'TRANSPORT_LOST');
+      this.#over(conversation);
     }
-    if (!conversation.isOver) this.#sendFrame(conversation, undefined);
   }
 
   /** `undefined` is the end of the answer. */

@@ -38,6 +38,6 @@ export class SimTransport implements Transport {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#network.processDied(this.#end.process);
+    this.#network.close(this.#end.process);
   }
 }
