@@ -52,6 +52,39 @@ beforeEach(() => {
   documents = open();
 });
 
+describe('commits of one moment', () => {
+  it('lets one of two through that write the same document', async () => {
+    const [left, right] = [await begin(), await begin()];
+    upsert(left, 'a', 1);
+    upsert(right, 'a', 2);
+    const outcomes = await Promise.allSettled([commit(left), commit(right)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'WRITE_CONFLICT' } });
+  });
+
+  it('lets one of two through that waited for the same prepared transaction', async () => {
+    const prepared = await begin();
+    upsert(prepared, 'a', 0);
+    const [left, right] = [await begin(), await begin()];
+    await documents.prepare(prepared);
+    for (const transaction of [left, right]) {
+      upsert(transaction, 'a', 1);
+      upsert(transaction, 'b', 1);
+    }
+    const outcomes = Promise.allSettled([commit(left), commit(right)]);
+    await documents.decide(prepared.id, { kind: 'abort' });
+    expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('does not let a commit through beside a transaction that is being prepared on the same document', async () => {
+    const [left, right] = [await begin(), await begin()];
+    upsert(left, 'a', 1);
+    upsert(right, 'a', 2);
+    const outcomes = await Promise.allSettled([commit(left), documents.prepare(right)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  });
+});
+
 describe('reads', () => {
   it('sees the snapshot of its timestamp: older versions, and the absence before a document and after its removal', async () => {
     const before = documents.timestamps.now();

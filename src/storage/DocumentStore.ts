@@ -80,15 +80,16 @@ export class DocumentStore {
     const readTimestamp = request.readTimestamp ?? this.timestamps.now();
     this.timestamps.observe(readTimestamp);
     if (readTimestamp < this.#horizon) throw storageError('SNAPSHOT_TOO_OLD', 'the snapshot is older than the versions kept');
-    await this.#waitFor(() => this.#conflicts.pendingUpTo(readTimestamp), request.signal);
-    return new Transaction({
-      id: request.id,
-      readTimestamp,
-      reader: this.#reader,
-      clock: this.timestamps,
-      options: this.#options,
-      horizon: () => this.#horizon,
-    });
+    const start = (): Transaction =>
+      new Transaction({
+        id: request.id,
+        readTimestamp,
+        reader: this.#reader,
+        clock: this.timestamps,
+        options: this.#options,
+        horizon: () => this.#horizon,
+      });
+    return this.#whenFree(() => this.#conflicts.pendingUpTo(readTimestamp), start, request.signal);
   }
 
   /**
@@ -97,14 +98,17 @@ export class DocumentStore {
    */
   async commit(transaction: Transaction, answer: JsonValue, signal: AbortSignal): Promise<Timestamp> {
     if (transaction.writes.size === 0) return transaction.readTimestamp;
-    await this.#waitFor(() => this.#blockers(transaction), signal);
-    const names = new Set(transaction.writes.keys());
-    const commitTimestamp = this.timestamps.now();
-    const writes = [
-      ...this.#versionWrites(transaction.writes.values(), commitTimestamp),
-      outcomeWrite(transaction.id, { commitTimestamp, answer }),
-    ];
-    await this.#apply(writes, commitTimestamp, names);
+    const apply = (): { readonly commitTimestamp: Timestamp; readonly applied: Promise<void> } => {
+      const names = new Set(transaction.writes.keys());
+      const commitTimestamp = this.timestamps.now();
+      const writes = [
+        ...this.#versionWrites(transaction.writes.values(), commitTimestamp),
+        outcomeWrite(transaction.id, { commitTimestamp, answer }),
+      ];
+      return { commitTimestamp, applied: this.#apply(writes, commitTimestamp, names) };
+    };
+    const { commitTimestamp, applied } = await this.#whenFree(() => this.#blockers(transaction), apply, signal);
+    await applied;
     return commitTimestamp;
   }
 
@@ -219,10 +223,13 @@ export class DocumentStore {
     if (error) throw error;
   }
 
-  /** Waits until `blockers` gives none. The last call and what its caller does next are not separated by an await. */
-  async #waitFor(blockers: () => Promise<void>[], signal: AbortSignal): Promise<void> {
+  /**
+   * Waits until `blockers` gives none and then does `work` in the same turn: an await between the two, also that of an async function's
+   * return, would let another commit pass its validation on the state before this one.
+   */
+  async #whenFree<Value>(blockers: () => Promise<void>[], work: () => Value, signal: AbortSignal): Promise<Value> {
     let waiting = blockers();
-    if (waiting.length === 0) return;
+    if (waiting.length === 0) return work();
     const deadline = new AbortController();
     const timer = this.#clock.setTimer(this.#options.lockWaitMsMax, () => {
       deadline.abort(storageError('TRANSACTION_IN_DOUBT', 'waited too long for a transaction whose outcome is not known yet'));
@@ -232,6 +239,7 @@ export class DocumentStore {
         await raceAbort(Promise.all(waiting), AbortSignal.any([signal, deadline.signal]));
         waiting = blockers();
       }
+      return work();
     } finally {
       timer.cancel();
     }
