@@ -78,7 +78,8 @@ export class ChatWorkload implements Workload {
     } catch (error) {
       if (!(error instanceof OstrakaError)) throw error;
       if (streamed.decision === undefined) return undefined;
-      streamed.errors.push(error.code);
+      // After [DONE] the answer is whole, whatever becomes of the connection.
+      if (streamed.dones === 0) streamed.errors.push(error.code);
     } finally {
       timer.cancel();
     }

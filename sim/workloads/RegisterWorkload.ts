@@ -8,6 +8,9 @@ import type { Workload } from './Workload.js';
 const collection = 'registers';
 const keyCount = 6;
 const stepsMax = 200_000;
+/** Share of steps that ask for several operations on the key at once. */
+const burstShare = 0.25;
+const burstMax = 3;
 
 type Kind = RegisterOperation['kind'];
 
@@ -26,7 +29,8 @@ export class RegisterWorkload implements Workload {
 
   async step(client: SimClient): Promise<void> {
     const key = client.random.pick([...this.#histories.keys()]);
-    await this.#run(client, key, client.random.pick(kinds));
+    const together = client.random.chance(burstShare) ? 2 + client.random.below(burstMax - 1) : 1;
+    await Promise.all(Array.from({ length: together }, () => this.#run(client, key, client.random.pick(kinds))));
   }
 
   async verify(client: SimClient): Promise<void> {
