@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { platformError } from '../platform/index.js';
 
@@ -33,24 +33,31 @@ const holds = (lock: { readonly pid: number; readonly start: string }): boolean 
  */
 export async function lockFolder(folder: string): Promise<void> {
   const path = join(folder, lockName);
+  const own = join(folder, `${lockName}.${process.pid}`);
+  writeFileSync(own, JSON.stringify({ pid: process.pid, start: startOf(process.pid) }));
+  try {
+    claim(path, own, folder);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  process.once('exit', () => rmSync(path, { force: true }));
+}
+
+/** A link appears whole or not at all, so that a lock is never seen half written. */
+const claim = (path: string, own: string, folder: string): void => {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    if (tryCreate(path)) {
-      process.once('exit', () => rmSync(path, { force: true }));
-      return;
-    }
+    if (tryLink(own, path)) return;
     const holder = readHolder(path);
     if (holder && holds(holder))
       throw platformError('DATA_FOLDER_IN_USE', `${folder} is used by process ${holder.pid}: stop it, or choose another folder`);
-    rmSync(path, { force: true });
+    if (holder) setAside(path, holder);
   }
   throw platformError('DATA_FOLDER_IN_USE', `${path} changes all the time: another process is starting on this folder`);
-}
+};
 
-const tryCreate = (path: string): boolean => {
+const tryLink = (own: string, path: string): boolean => {
   try {
-    const file = openSync(path, 'wx');
-    writeSync(file, JSON.stringify({ pid: process.pid, start: startOf(process.pid) }));
-    closeSync(file);
+    linkSync(own, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -58,10 +65,24 @@ const tryCreate = (path: string): boolean => {
   }
 };
 
+/** Takes the lock of a dead process away; if another process was faster and the lock is a new one, puts it back. */
+const setAside = (path: string, dead: { readonly pid: number; readonly start: string }): void => {
+  const aside = `${path}.stale.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  const taken = readHolder(aside);
+  if (taken && (taken.pid !== dead.pid || taken.start !== dead.start)) tryLink(aside, path);
+  rmSync(aside, { force: true });
+};
+
 const readHolder = (path: string): { readonly pid: number; readonly start: string } | undefined => {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as { readonly pid: number; readonly start: string };
   } catch {
-    return undefined; // half written by a process that died, or just removed
+    return undefined; // just removed
   }
 };

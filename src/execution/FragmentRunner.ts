@@ -44,11 +44,11 @@ export class FragmentRunner {
   async *run(request: FragmentRequest, signal: AbortSignal): AsyncGenerator<FragmentFrame, void, void> {
     this.#parts.sharding.checkEpoch(request.epoch);
     const context = await this.#context(request, signal);
-    const { originRegister } = request;
-    const runner = new SequenceRunner(context, this.#keys);
-    const rows = request.rows.map((values, i) => inputRow(request.inputs, values, { register: originRegister, index: i }));
-    for await (const block of runner.rows(request.nodes, blocksOf(rows), [])) {
-      yield* this.#frames(block.map((row) => outputRow(request.outputs, row, originRegister)));
+    const held = this.#parts.transactions.hold(request.transaction);
+    try {
+      yield* this.#rows(request, context);
+    } finally {
+      held.release();
     }
     context.stats.peakMemoryUsage = context.memory.peakBytes;
     await this.#demandOpen(request.transaction, signal);
@@ -99,6 +99,15 @@ export class FragmentRunner {
       answers: new Map(),
     };
     return context;
+  }
+
+  async *#rows(request: FragmentRequest, context: SequenceContext): AsyncGenerator<FragmentFrame, void, void> {
+    const { originRegister } = request;
+    const runner = new SequenceRunner(context, this.#keys);
+    const rows = request.rows.map((values, i) => inputRow(request.inputs, values, { register: originRegister, index: i }));
+    for await (const block of runner.rows(request.nodes, blocksOf(rows), [])) {
+      yield* this.#frames(block.map((row) => outputRow(request.outputs, row, originRegister)));
+    }
   }
 
   /** A transaction dropped while the fragment ran has lost its writes; the coordinator must not commit it. */

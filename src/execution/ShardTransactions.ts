@@ -21,14 +21,19 @@ export class ShardTransactions {
   async open(request: TransactionJson, signal: AbortSignal): Promise<Transaction> {
     const { id, readTimestamp } = request;
     if (!request.joins) return this.#documents.begin({ id, readTimestamp, signal });
-    const transaction = await this.#local.join({ id, readTimestamp, signal });
-    const known = this.#remembered.get(id);
-    if (request.isKnown && known !== transaction)
+    // What the coordinator knows to be here is looked up and never opened: an empty one under the same id would be committed as if nothing was missing.
+    const transaction = request.isKnown ? await this.#local.find(id) : await this.#local.join({ id, readTimestamp, signal });
+    if (transaction === undefined || (request.isKnown && this.#remembered.get(id) !== transaction))
       throw transactionError(
         'TRANSACTION_ABORTED',
         `transaction ${id} was dropped by this shard: it was idle too long, or the shard restarted`,
       );
     this.#remembered.set(id, transaction);
     return transaction;
+  }
+
+  /** Keeps a query's transaction from counting as idle while a fragment of it runs. */
+  hold(request: TransactionJson): { release(): void } {
+    return request.joins ? this.#local.hold(request.id) : { release: () => undefined };
   }
 }

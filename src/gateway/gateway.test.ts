@@ -45,6 +45,12 @@ describe('parseJsonBody', () => {
     expect(codeOf(() => parse(text))).toBe('NUMBER_OUT_OF_RANGE');
   });
 
+  it('refuses what is nested deeper than 200 levels, brackets in texts aside', () => {
+    const nested = (depth: number) => ({ body: utf8.encode(`${'['.repeat(depth)}"[[[["${']'.repeat(depth)}`), headers: {} });
+    expect(() => parseJsonBody(nested(201))).toThrowError(expect.objectContaining({ code: 'BODY_NOT_JSON' }));
+    expect(parseJsonBody(nested(200))).toBeDefined();
+  });
+
   it('refuses bytes that are not UTF-8, and text that is not JSON', () => {
     expect(codeOf(() => parse(Uint8Array.of(0x22, 0xff, 0x22)))).toBe('BODY_NOT_JSON');
     for (const text of ['', '{', '{"a":1,}', 'nothing', '"12345678901234567']) expect(codeOf(() => parse(text))).toBe('BODY_NOT_JSON');
@@ -287,15 +293,16 @@ describe('CursorStore', () => {
     cursorOf(async function* () {
       yield* blocks;
     });
-  const open = (cursor: QueryCursor, batchSize = 2) => cursors.first(cursor, { batchSize, ttlMs: 1000, abort: () => void aborted++ });
+  const open = (cursor: QueryCursor, batchSize = 2) =>
+    cursors.first(cursor, { database: 'db', batchSize, ttlMs: 1000, abort: () => void aborted++ });
 
   it('cuts any blocks into batches, says only at the last that there is no more, and then is gone', async () => {
     const first = await open(rows([1], [2, 3, 4], [], [5]));
     expect(first).toMatchObject({ result: [1, 2], hasMore: true, extra: undefined });
     const id = first.id as string;
-    expect(await cursors.next(id)).toMatchObject({ result: [3, 4], hasMore: true });
-    expect(await cursors.next(id)).toMatchObject({ id, result: [5], hasMore: false, extra: expect.any(Object) });
-    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    expect(await cursors.next('db', id)).toMatchObject({ result: [3, 4], hasMore: true });
+    expect(await cursors.next('db', id)).toMatchObject({ id, result: [5], hasMore: false, extra: expect.any(Object) });
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
     expect([clock.timers, aborted]).toEqual([0, 0]);
   });
 
@@ -307,18 +314,18 @@ describe('CursorStore', () => {
   it('ends after its time to live, which reading renews', async () => {
     const { id = '' } = await open(rows([1, 2, 3, 4, 5]));
     await clock.advance(900);
-    await cursors.next(id);
+    await cursors.next('db', id);
     await clock.advance(900);
     expect(aborted).toBe(0);
     await clock.advance(100);
     expect(aborted).toBe(1);
-    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
   });
 
   it('is ended by delete, once', async () => {
     const { id = '' } = await open(rows([1, 2, 3]));
-    cursors.delete(id);
-    expect(codeOf(() => cursors.delete(id))).toBe('CURSOR_NOT_FOUND');
+    cursors.delete('db', id);
+    expect(codeOf(() => cursors.delete('db', id))).toBe('CURSOR_NOT_FOUND');
     expect([aborted, clock.timers]).toEqual([1, 0]);
   });
 
@@ -332,21 +339,33 @@ describe('CursorStore', () => {
       yield [4, 5, 6, 7];
     });
     const { id = '' } = await open(slow);
-    const reading = cursors.next(id);
+    const reading = cursors.next('db', id);
     await settle();
-    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_BUSY' });
-    cursors.delete(id);
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_BUSY' });
+    cursors.delete('db', id);
     finish();
     await reading.catch(() => undefined);
     expect([aborted, clock.timers]).toEqual([1, 0]);
   });
 
-  it('refuses one too many and ends its query; close ends all', async () => {
-    for (let i = 0; i < 2; i++) await open(rows([1, 2, 3]));
-    await expect(open(rows([1, 2, 3]))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
-    expect(aborted).toBe(1);
+  it('refuses a place beyond the bound before a query runs, and gives it back; close ends all', async () => {
+    await open(rows([1, 2, 3]));
+    const place = cursors.reserve();
+    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'QUEUE_FULL' }));
+    place.release();
+    place.release();
+    cursors.reserve().release();
+    await open(rows([1, 2, 3]));
+    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'QUEUE_FULL' }));
     cursors.close();
-    expect([aborted, clock.timers]).toEqual([3, 0]);
+    expect([aborted, clock.timers]).toEqual([2, 0]);
+  });
+
+  it("is nobody's in another database", async () => {
+    const { id = '' } = await open(rows([1, 2, 3]));
+    await expect(cursors.next('other', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    expect(() => cursors.delete('other', id)).toThrowError(expect.objectContaining({ code: 'CURSOR_NOT_FOUND' }));
+    expect((await cursors.next('db', id)).result).toEqual([3]);
   });
 
   it('passes the error of its query and is gone', async () => {
@@ -355,7 +374,7 @@ describe('CursorStore', () => {
       throw baseError('DEADLINE_EXCEEDED', 'late');
     });
     const { id = '' } = await open(failing);
-    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-    await expect(cursors.next(id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
   });
 });

@@ -17,6 +17,7 @@ export function parseJsonBody(request: Pick<HttpRequest, 'body' | 'headers'>): J
   }
   const text = decodeText(request.body);
   const value = parse(text);
+  checkDepth(text);
   checkNumbers(text);
   return value;
 }
@@ -26,6 +27,24 @@ const decodeText = (body: Uint8Array): string => {
     return strictUtf8.decode(body);
   } catch (error) {
     throw gatewayError('BODY_NOT_JSON', 'the body is not valid UTF-8', { cause: error });
+  }
+};
+
+/** Deeper values overflow the stack of whatever walks them later; ArangoDB's own limit is about as deep. */
+const depthMax = 200;
+
+const checkDepth = (text: string): void => {
+  let depth = 0;
+  let isText = false;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charCodeAt(i);
+    if (isText) {
+      if (character === 0x5c) i++;
+      else if (character === 0x22) isText = false;
+    } else if (character === 0x22) isText = true;
+    else if (character === 0x5b || character === 0x7b) depth++;
+    else if (character === 0x5d || character === 0x7d) depth--;
+    if (depth > depthMax) throw gatewayError('BODY_NOT_JSON', `the body is nested deeper than ${depthMax} levels`);
   }
 };
 

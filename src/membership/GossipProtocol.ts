@@ -205,6 +205,7 @@ export class GossipProtocol implements PeerDirectory {
   }
 
   #push(entries: readonly GossipEntry[]): void {
+    if (!this.#executor) return; // the port is open a moment before gossip starts; the next round repairs it
     for (const shardId of this.#peersToAsk()) {
       this.#call(shardId, 'gossip.push', { entries: [...entries] }).catch(() => undefined); // the next round repairs what a push lost
     }

@@ -89,8 +89,10 @@ export class ShardRegistration {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       try {
-        const changes = this.#metadata.watch(memberPrefix, await this.#metadata.revision(), signal);
-        for await (const _ of changes) await this.#announceMembers(onMembers);
+        // The revision first: a member that comes between the list and the watch is in the watch.
+        const revision = await this.#metadata.revision();
+        await this.#announceMembers(onMembers);
+        for await (const _ of this.#metadata.watch(memberPrefix, revision, signal)) await this.#announceMembers(onMembers);
       } catch (error) {
         if (signal.aborted) return;
         this.#logger.warn('membership.watch_lost', { error: error instanceof Error ? error.message : String(error) });

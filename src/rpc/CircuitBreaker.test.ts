@@ -45,6 +45,16 @@ it('lets exactly one probe through after the recovery time; its success closes, 
   expect([breaker.state, breaker.admits]).toEqual(['closed', true]);
 });
 
+it('a probe that has been answered at all lets the others through before its long answer ends', async () => {
+  fail(5);
+  await clock.advance(60_000);
+  const probe = breaker.tryEnter();
+  probe?.proven();
+  expect([breaker.state, breaker.admits]).toEqual(['closed', true]);
+  probe?.end('failure');
+  expect(breaker.state).toBe('closed'); // one failure like any other
+});
+
 it('a probe that its caller gave up leaves room for another', async () => {
   fail(5);
   await clock.advance(60_000);

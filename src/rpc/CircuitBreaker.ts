@@ -34,13 +34,19 @@ export class CircuitBreaker {
     return state === 'closed' || (state === 'half-open' && !this.#probing);
   }
 
-  /** Asks to make a call; in half-open state the first to ask is the probe. Every granted call reports its end once. */
-  tryEnter(): { end(outcome: 'success' | 'failure' | 'neutral'): void } | undefined {
+  /** Asks to make a call; in half-open state the first to ask is the probe. `proven`: the peer has answered something, so that a long answer keeps nobody waiting. Every granted call reports its end once. */
+  tryEnter(): { proven(): void; end(outcome: 'success' | 'failure' | 'neutral'): void } | undefined {
     if (!this.admits) return undefined;
-    const isProbe = this.state === 'half-open';
+    let isProbe = this.state === 'half-open';
     if (isProbe) this.#probing = true;
     const life = this.#life;
     return {
+      proven: () => {
+        if (life !== this.#life || !isProbe) return;
+        isProbe = false;
+        this.#probing = false;
+        this.#close();
+      },
       end: (outcome) => {
         if (life !== this.#life) return;
         if (isProbe) this.#probing = false;

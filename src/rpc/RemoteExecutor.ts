@@ -95,7 +95,10 @@ export class RemoteExecutor {
     const signal = AbortSignal.any([deadline.signal, consumer.signal]);
     let outcome: 'success' | 'failure' | 'neutral' = 'neutral';
     try {
-      yield* this.#frames(call, signal);
+      for await (const value of this.#frames(call, signal)) {
+        guard.proven();
+        yield value;
+      }
       outcome = 'success';
     } catch (thrown) {
       const error = toOstrakaError(thrown);
@@ -190,12 +193,13 @@ export class RemoteExecutor {
     return known.breaker;
   }
 
-  #enter(shardId: ShardId): { end(outcome: 'success' | 'failure' | 'neutral'): void } {
-    if (shardId === this.selfShardId) return { end: () => undefined };
+  #enter(shardId: ShardId): { proven(): void; end(outcome: 'success' | 'failure' | 'neutral'): void } {
+    if (shardId === this.selfShardId) return { proven: () => undefined, end: () => undefined };
     const breaker = this.#breaker(shardId);
     const guard = breaker.tryEnter();
     if (!guard) throw rpcError('BREAKER_OPEN', `shard ${shardId} failed repeatedly and is not asked now`, { data: { shard: shardId } });
     return {
+      proven: () => guard.proven(),
       end: (outcome) => {
         const wasOpen = breaker.state !== 'closed';
         guard.end(outcome);

@@ -7,6 +7,8 @@ import type { TransactionOptions } from './options.js';
 interface Open {
   readonly transaction: Promise<Transaction>;
   usedAtMs: number;
+  /** Fragments that run in it now. */
+  holders: number;
   /** Set once prepare has begun: from then on only a decision ends the transaction. A repeated prepare gets the same proposal. */
   prepared: { readonly atMs: number; readonly proposal: Promise<Timestamp> } | undefined;
 }
@@ -50,13 +52,33 @@ export class LocalTransactions {
       throw storageError('TRANSACTION_LIMIT', `${this.#options.openMax} transactions are open on this shard`);
     }
     const transaction = this.#documents.begin(request);
-    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), prepared: undefined });
+    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), holders: 0, prepared: undefined });
     try {
       return await transaction;
     } catch (error) {
       this.#open.delete(request.id);
       throw error;
     }
+  }
+
+  /** The transaction if it is open here; never opens it. */
+  find(id: string): Promise<Transaction> | undefined {
+    const known = this.#open.get(id);
+    if (known) known.usedAtMs = this.#clock.monotonicMs();
+    return known?.transaction;
+  }
+
+  /** While held, a transaction is in use and not idle, however long its fragment thinks. Release once. */
+  hold(id: string): { release(): void } {
+    const known = this.#open.get(id);
+    if (!known) return { release: () => undefined };
+    known.holders++;
+    return {
+      release: () => {
+        known.holders--;
+        known.usedAtMs = this.#clock.monotonicMs();
+      },
+    };
   }
 
   /** One-phase commit, when this shard is the only one. Repeating it gives the same answer. */
@@ -122,6 +144,8 @@ export class LocalTransactions {
 
   #dropIdle(): void {
     const oldest = this.#clock.monotonicMs() - this.#options.idleMsMax;
-    for (const [id, open] of this.#open) if (open.prepared === undefined && open.usedAtMs < oldest) this.#open.delete(id);
+    for (const [id, open] of this.#open) {
+      if (open.prepared === undefined && open.holders === 0 && open.usedAtMs < oldest) this.#open.delete(id);
+    }
   }
 }

@@ -63,14 +63,22 @@ export class TransactionCoordinator {
   begin(): DistributedTransaction {
     const id = `${this.#idPrefix}:${this.#nextNumber++}`;
     const participants = new Map<ShardId, 'read' | 'write'>();
+    let isEnding = false;
     return {
       id,
       readTimestamp: this.#timestamps.now(),
       enlist: (shardId, use) => {
         if (participants.get(shardId) !== 'write') participants.set(shardId, use);
       },
-      commit: (signal) => this.#commit(id, participants, signal),
-      abort: async () => void (await this.#tell(id, [...participants.keys()], { kind: 'abort' })),
+      commit: (signal) => {
+        isEnding = true;
+        return this.#commit(id, participants, signal);
+      },
+      // A commit that failed has aborted where that is safe. Where its outcome is unknown an abort would tear it in two.
+      abort: async () => {
+        if (!isEnding) await this.#tell(id, [...participants.keys()], { kind: 'abort' });
+        isEnding = true;
+      },
     };
   }
 
@@ -94,6 +102,7 @@ export class TransactionCoordinator {
       await this.#call(shardId, 'transaction.commit', { id }, signal);
     } catch (thrown) {
       const error = toOstrakaError(thrown);
+      if (error.code === 'TRANSACTION_UNKNOWN') throw dropped(id, error);
       if (!mayHaveRun(error)) throw error;
       throw transactionError('TRANSACTION_OUTCOME_UNKNOWN', `shard ${shardId} was lost while it committed transaction ${id}`, {
         data: { transactionId: id, shard: shardId },
@@ -107,7 +116,8 @@ export class TransactionCoordinator {
     const failed = prepared.find((result) => result.status === 'rejected');
     if (failed) {
       await this.#tell(id, shards, { kind: 'abort' });
-      throw failed.reason;
+      const error = toOstrakaError(failed.reason);
+      throw error.code === 'TRANSACTION_UNKNOWN' ? dropped(id, error) : error;
     }
     const proposals = prepared.map((result) => (result.status === 'fulfilled' ? (result.value as { proposal: number }).proposal : 0));
     const decision = await this.#decide(id, Math.max(...proposals) as Timestamp);
@@ -154,6 +164,12 @@ export class TransactionCoordinator {
     return this.#executor.call({ shardId, method, body: body as never, signal, deadlineMs, idempotent: true });
   }
 }
+
+/** A shard that restarted or dropped it has nothing of it: nothing happened, and the writer may run it again. */
+const dropped = (id: string, cause: OstrakaError): OstrakaError =>
+  transactionError('TRANSACTION_ABORTED', `transaction ${id} was dropped by a shard before it was committed; nothing of it took effect`, {
+    cause,
+  });
 
 const mayHaveRun = (error: OstrakaError): boolean =>
   (error.code === 'SHARD_UNAVAILABLE' && error.data['mayHaveRun'] !== false) ||

@@ -107,6 +107,27 @@ describe('LocalTransactions', () => {
     await join('b');
   });
 
+  it('finds only what is open: nothing is opened by looking', async () => {
+    const shard = shardOf();
+    expect(shard.local.find('t')).toBeUndefined();
+    await expect(shard.local.prepare('t')).rejects.toMatchObject({ code: 'TRANSACTION_UNKNOWN' });
+    await insert(shard, 't');
+    expect(await shard.local.find('t')).toBeDefined();
+  });
+
+  it('does not drop a transaction while a fragment holds it, however long that takes', async () => {
+    const shard = shardOf();
+    await insert(shard, 't');
+    const held = shard.local.hold('t');
+    await clock.advance(options.idleMsMax * 3);
+    await shard.local.resolve(false);
+    expect(shard.local.find('t')).toBeDefined();
+    held.release();
+    await clock.advance(options.idleMsMax + 1);
+    await shard.local.resolve(false);
+    expect(shard.local.find('t')).toBeUndefined();
+  });
+
   it('drops a transaction that is idle too long, never a prepared one', async () => {
     const shard = shardOf();
     await insert(shard, 'idle', 'x');
@@ -251,6 +272,9 @@ describe('TransactionCoordinator over two shards', () => {
       data: { transactionId: transaction.id },
     });
     metadata.fail = undefined;
+    methods.length = 0;
+    await transaction.abort(); // what a caller does with a failed commit: it must not tear an unknown one in two
+    expect(methods).toEqual([]);
     for (const id of [a, b]) await shard(id).local.resolve(true);
     expect(await stored()).toEqual([false, false]);
   });

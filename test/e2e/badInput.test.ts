@@ -131,6 +131,13 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     expect(await request('POST', '/_api/document/things', { _key: 'a/b' })).toMatchObject({ status: 400, body: { errorNum: 1221 } });
     expect(await request('POST', '/_api/document/things', { _key: 7 })).toMatchObject({ status: 400, body: { errorNum: 1221 } });
     expect(await request('POST', '/_api/document/things', '[1]')).toMatchObject({ status: 201 });
+    const foreign = await fetch(`${url}/_api/document/things`, {
+      method: 'DELETE',
+      headers: { 'content-type': 'application/json' },
+      body: '["archive/one"]',
+    });
+    expect(await foreign.json()).toMatchObject([{ error: true, ostrakaCode: 'PARAMETER_BAD' }]);
+    expect((await request('PUT', '/_api/document/things?onlyget=1', '["one"]')).body).toMatchObject([{ n: 1 }]);
     expect(await request('GET', '/_api/document/things/none')).toMatchObject({ status: 404, body: { errorNum: 1202 } });
     const odd = '{"_key":"odd","__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}}}';
     expect((await request('POST', '/_api/document/things', odd)).status).toBe(201);

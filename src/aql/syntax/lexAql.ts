@@ -104,6 +104,10 @@ function lexNumber(text: string, start: number): Token {
     throw parseErrorAt({ text, at: end }, 'unexpected name directly after a number', { expected: ['an operator'] });
   const value = Number(written);
   if (!Number.isFinite(value) || (prefixed && value > prefixedNumberMax)) throw parseErrorAt(place, 'number out of range');
+  // Rounding it silently would store another number than was written.
+  if (/^\d+$/.test(text.slice(start, end)) && !Number.isSafeInteger(value)) {
+    throw parseErrorAt(place, 'whole number beyond 2^53', { expected: ['a smaller number', 'the number as a string'] });
+  }
   return tokenOf('number', text, start, end, value);
 }
 

@@ -12,7 +12,16 @@ export type ShardEvent =
   | { readonly kind: 'shard-lost'; readonly shardId: string; readonly reason: string }
   | { readonly kind: 'shard-failed'; readonly shardId: string; readonly reason: string };
 
-const limits = { restartDelayMsMin: 200, restartDelayMsMax: 10_000, stopMsMax: 4_000, stableMs: 30_000 } as const;
+const limits = {
+  /** A shard that answers no liveness probe so often in a row hangs: it is ended and started again. */
+  probeIntervalMs: 5_000,
+  probeTimeoutMs: 5_000,
+  probesMissedMax: 6,
+  restartDelayMsMin: 200,
+  restartDelayMsMax: 10_000,
+  stopMsMax: 4_000,
+  stableMs: 30_000,
+} as const;
 
 interface Running {
   readonly prepared: PreparedShard;
@@ -65,6 +74,7 @@ export class ShardProcesses {
       const ready = { ...message, pid: child.pid ?? 0 };
       first?.resolve(ready);
       this.#onEvent({ kind: 'shard-ready', shard: ready });
+      watch(child, ready.httpUrl);
     });
     child.on('exit', (code, signal) => {
       running.child = undefined;
@@ -83,6 +93,22 @@ export class ShardProcesses {
     running.timer = setTimeout(() => this.#spawn(running), delayMs);
   }
 }
+
+/** Probes a shard until it ends; kills it when it hangs. */
+const watch = (child: ChildProcess, httpUrl: string): void => {
+  let missed = 0;
+  const probe = async (): Promise<void> => {
+    const isAlive = await fetch(`${httpUrl}/health/live`, { signal: AbortSignal.timeout(limits.probeTimeoutMs) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    missed = isAlive ? 0 : missed + 1;
+    if (missed >= limits.probesMissedMax) child.kill('SIGKILL');
+  };
+  const timer = setInterval(() => void probe(), limits.probeIntervalMs);
+  timer.unref();
+  child.once('exit', () => clearInterval(timer));
+};
 
 const stopOne = (running: Running): Promise<void> =>
   new Promise((resolve) => {

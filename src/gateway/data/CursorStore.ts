@@ -13,6 +13,7 @@ export interface CursorBatch {
 }
 
 interface OpenCursor {
+  readonly database: string;
   readonly rows: AsyncIterator<readonly JsonValue[], void>;
   readonly cursor: QueryCursor;
   readonly batchSize: number;
@@ -25,6 +26,8 @@ interface OpenCursor {
 }
 
 export interface OpenOptions {
+  /** The cursor is nobody's in another database. */
+  readonly database: string;
   readonly batchSize: number;
   readonly ttlMs: number;
   /** Ends the query: the cursor is deleted, or its time is over. */
@@ -37,6 +40,7 @@ export class CursorStore {
   readonly #random: Random;
   readonly #cursorsMax: number;
   readonly #open = new Map<string, OpenCursor>();
+  #reserved = 0;
 
   constructor(parts: { readonly clock: Clock; readonly random: Random; readonly cursorsMax: number }) {
     this.#clock = parts.clock;
@@ -44,16 +48,27 @@ export class CursorStore {
     this.#cursorsMax = parts.cursorsMax;
   }
 
-  /** The first batch; a cursor stays only when there is more. Errors: those of the query, QUEUE_FULL. */
+  /** A place for a cursor, taken before its query runs: a query that has committed must not be refused for want of one. Errors: QUEUE_FULL. */
+  reserve(): { release(): void } {
+    if (this.#open.size + this.#reserved >= this.#cursorsMax) {
+      throw baseError('QUEUE_FULL', `${this.#cursorsMax} cursors are open on this shard; read them to their end or delete them`);
+    }
+    this.#reserved++;
+    let isHeld = true;
+    return {
+      release: () => {
+        if (isHeld) this.#reserved--;
+        isHeld = false;
+      },
+    };
+  }
+
+  /** The first batch; a cursor stays only when there is more. Errors: those of the query. */
   async first(cursor: QueryCursor, options: OpenOptions): Promise<CursorBatch> {
     const rows = cursor.blocks[Symbol.asyncIterator]() as AsyncIterator<readonly JsonValue[], void>;
     const open: OpenCursor = { rows, cursor, ...options, buffered: [], ended: false, busy: false, timer: undefined };
     const result = await read(open);
     if (open.ended && open.buffered.length === 0) return { id: undefined, result, hasMore: false, extra: cursor.extra() };
-    if (this.#open.size >= this.#cursorsMax) {
-      options.abort();
-      throw baseError('QUEUE_FULL', `${this.#cursorsMax} cursors are open on this shard; read them to their end or delete them`);
-    }
     const id = `${this.#random.uint32()}${this.#random.uint32()}`;
     this.#open.set(id, open);
     this.#renew(id, open);
@@ -61,8 +76,8 @@ export class CursorStore {
   }
 
   /** The next batch. Errors: CURSOR_NOT_FOUND, CURSOR_BUSY, those of the query. */
-  async next(id: string): Promise<CursorBatch> {
-    const open = this.#find(id);
+  async next(database: string, id: string): Promise<CursorBatch> {
+    const open = this.#find(database, id);
     if (open.busy) throw gatewayError('CURSOR_BUSY', `cursor ${id} is read by another request`);
     open.busy = true;
     open.timer?.cancel();
@@ -81,8 +96,8 @@ export class CursorStore {
   }
 
   /** Errors: CURSOR_NOT_FOUND. */
-  delete(id: string): void {
-    this.#drop(id, this.#find(id));
+  delete(database: string, id: string): void {
+    this.#drop(id, this.#find(database, id));
   }
 
   /** Ends all, when the shard stops. */
@@ -90,9 +105,10 @@ export class CursorStore {
     for (const [id, open] of this.#open) this.#drop(id, open);
   }
 
-  #find(id: string): OpenCursor {
+  #find(database: string, id: string): OpenCursor {
     const open = this.#open.get(id);
-    if (!open) throw gatewayError('CURSOR_NOT_FOUND', `cursor ${id.slice(0, 40)} not found: read to its end, deleted, or its time ran out`);
+    if (open?.database !== database)
+      throw gatewayError('CURSOR_NOT_FOUND', `cursor ${id.slice(0, 40)} not found: read to its end, deleted, or its time ran out`);
     return open;
   }
 

@@ -42,7 +42,7 @@ export function documentRoutes(parts: { readonly documents: DocumentService; rea
       method: 'PUT',
       pattern: many,
       style,
-      handle: (context) => (context.request.query.get('onlyget') === 'true' ? writer.readMany(context) : writer.write('replace', context)),
+      handle: (context) => (asksOnlyToGet(context) ? writer.readMany(context) : writer.write('replace', context)),
     },
     { method: 'PATCH', pattern: many, style, handle: (context) => writer.write('update', context) },
     { method: 'DELETE', pattern: many, style, handle: (context) => writer.write('remove', context) },
@@ -75,7 +75,7 @@ class DocumentWriter {
     const selectors = this.#list(context.json());
     const outcomes = await this.#runEach(context, selectors, (selector) => ({
       kind: 'read',
-      key: keyOf(selector),
+      key: keyOf(selector, context.parameters['collection'] as string),
       document: {},
       options: {},
     }));
@@ -92,7 +92,13 @@ class DocumentWriter {
     const body = kind === 'remove' && key !== undefined ? {} : context.json();
     if (key === undefined && Array.isArray(body)) return this.#writeMany(kind, context, body, options);
     const [outcome] = await this.#run(context, [
-      requestOf(kind, { body, key, options, ifMatch: unquote(context.request.headers['if-match']) }),
+      requestOf(kind, {
+        body,
+        key,
+        collection: context.parameters['collection'] as string,
+        options,
+        ifMatch: unquote(context.request.headers['if-match']),
+      }),
     ]);
     if (outcome?.kind !== 'done') throw new OstrakaError((outcome as Extract<DocumentOutcome, { kind: 'error' }>).error);
     const shown = outcomeOf(kind, context, outcome, options);
@@ -102,7 +108,7 @@ class DocumentWriter {
 
   async #writeMany(kind: WriteKind, context: RouteContext, bodies: readonly JsonValue[], options: Options): Promise<HttpResponse> {
     const outcomes = await this.#runEach(context, this.#list(bodies), (body) =>
-      requestOf(kind, { body, key: undefined, options, ifMatch: undefined }),
+      requestOf(kind, { body, key: undefined, collection: context.parameters['collection'] as string, options, ifMatch: undefined }),
     );
     const shown = outcomes.map((outcome) =>
       outcome.kind === 'done'
@@ -147,16 +153,28 @@ class DocumentWriter {
   }
 }
 
+// A flag that is not understood must not turn a read into a replacement: the same words as for every other flag.
+const asksOnlyToGet = ({ request }: RouteContext): boolean => checkBody(queryOptions, Object.fromEntries(request.query)).onlyget;
+
 /** A key from a key, an `_id`, or an object with either. */
-const keyOf = (selector: JsonValue): string => {
+const keyOf = (selector: JsonValue, collection: string): string => {
   const named = isObject(selector) ? (selector['_key'] ?? selector['_id']) : selector;
   if (typeof named !== 'string') throw gatewayError('PARAMETER_BAD', 'a document is named by a key, an _id, or an object with _key');
-  return named.includes('/') ? named.slice(named.indexOf('/') + 1) : named;
+  const slash = named.indexOf('/');
+  if (slash === -1) return named;
+  if (named.slice(0, slash) === collection) return named.slice(slash + 1);
+  throw gatewayError('PARAMETER_BAD', `${named.slice(0, 80)} names a document of another collection than ${collection}`);
 };
 
 const requestOf = (
   kind: WriteKind,
-  given: { readonly body: JsonValue; readonly key: string | undefined; readonly options: Options; readonly ifMatch: string | undefined },
+  given: {
+    readonly body: JsonValue;
+    readonly key: string | undefined;
+    readonly collection: string;
+    readonly options: Options;
+    readonly ifMatch: string | undefined;
+  },
 ): DocumentRequest => {
   const { body, options } = given;
   if (kind !== 'remove' && !isObject(body))
@@ -164,7 +182,7 @@ const requestOf = (
   const document = isObject(body) ? body : {};
   const revision = given.ifMatch ?? (options.ignoreRevs || typeof document['_rev'] !== 'string' ? undefined : document['_rev']);
   const overwriteMode = options.overwriteMode ?? (options.overwrite ? 'replace' : undefined);
-  const key = given.key ?? (kind === 'insert' ? keyOfInsert(document) : keyOf(body));
+  const key = given.key ?? (kind === 'insert' ? keyOfInsert(document) : keyOf(body, given.collection));
   return {
     kind,
     key,

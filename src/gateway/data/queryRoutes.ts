@@ -37,8 +37,8 @@ export function queryRoutes(parts: {
 }): readonly Route[] {
   const { queries, cursors } = parts;
   const style = 'arango' as const;
-  const next = async ({ parameters }: RouteContext): Promise<HttpResponse> =>
-    batchAnswer(200, await cursors.next(parameters['id'] as string));
+  const next = async ({ database, parameters }: RouteContext): Promise<HttpResponse> =>
+    batchAnswer(200, await cursors.next(database, parameters['id'] as string));
   return [
     { method: 'POST', pattern: '/_api/cursor', style, handle: (context) => openCursor(parts, context) },
     { method: 'POST', pattern: '/_api/cursor/:id', style, handle: next },
@@ -47,8 +47,8 @@ export function queryRoutes(parts: {
       method: 'DELETE',
       pattern: '/_api/cursor/:id',
       style,
-      handle: async ({ parameters }) => {
-        cursors.delete(parameters['id'] as string);
+      handle: async ({ database, parameters }) => {
+        cursors.delete(database, parameters['id'] as string);
         return responses.arango(202, { id: parameters['id'] });
       },
     },
@@ -80,16 +80,21 @@ const openCursor = async (
   const ended = new AbortController();
   const abort = (): void => ended.abort(baseError('CANCELLED', 'the cursor was deleted or its time ran out'));
   const unlink = linkAbort(context.signal, ended);
-  const cursor = await parts.queries.execute({ ...requestOf(context, given), signal: ended.signal });
-  const counted = given.count ? await buffered(cursor) : undefined;
-  const batch = await parts.cursors.first(counted?.cursor ?? cursor, {
-    batchSize: given.batchSize ?? parts.options.batchSize,
-    ttlMs: (given.ttl ?? parts.options.cursorTtlSeconds) * 1000,
-    abort,
-  });
-  // From here on the cursor outlives its request.
-  unlink();
-  return batchAnswer(201, batch, counted?.count);
+  const place = parts.cursors.reserve();
+  try {
+    const cursor = await parts.queries.execute({ ...requestOf(context, given), signal: ended.signal });
+    const counted = given.count ? await buffered(cursor) : undefined;
+    const batch = await parts.cursors.first(counted?.cursor ?? cursor, {
+      batchSize: given.batchSize ?? parts.options.batchSize,
+      database: context.database,
+      ttlMs: (given.ttl ?? parts.options.cursorTtlSeconds) * 1000,
+      abort,
+    });
+    return batchAnswer(201, batch, counted?.count);
+  } finally {
+    place.release();
+    unlink(); // from here on a cursor that stays outlives its request
+  }
 };
 
 const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) => {

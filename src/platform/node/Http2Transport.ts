@@ -30,6 +30,9 @@ export interface Http2TransportOptions {
   readonly recordFrame: ((frame: { readonly peer: ShardId; readonly method: string; readonly bytes: Uint8Array }) => void) | undefined;
 }
 
+/** Bytes of an answer that may be ahead of its reader, about; a frame more is possible. */
+const answerBytesAheadMax = 4 << 20;
+
 const sessionSettings = { initialWindowSize: 16 << 20, maxFrameSize: 256 << 10 };
 
 /**
@@ -71,9 +74,9 @@ export class Http2Transport implements Transport {
   async *call(call: OutgoingCall): AsyncGenerator<Uint8Array, void, void> {
     const session = await this.#session(call);
     const queue = new AsyncQueue<Uint8Array>({ itemsMax: Number.MAX_SAFE_INTEGER });
-    const stream = session.request({ ':method': 'POST', ':path': `/${call.method}`, ...call.headers }, { endStream: false });
-    const sent = { done: false };
-    pipeAnswer(stream, queue, this.#options, (bytes) => this.#record(call.peer.shardId, call.method, bytes));
+    const stream = openStream(session, call);
+    const ahead = { bytes: 0 };
+    pipeAnswer(stream, queue, { ...this.#options, ahead }, (bytes) => this.#record(call.peer.shardId, call.method, bytes));
     const onAbort = (): void => {
       if (!stream.destroyed && stream.writable) stream.end(frameHeader.cancel);
       queue.fail(toAbortError(call.signal));
@@ -82,12 +85,11 @@ export class Http2Transport implements Transport {
     try {
       if (call.signal.aborted) onAbort();
       stream.write(frameHeader.of(call.body.length));
-      stream.write(call.body, () => {
-        sent.done = true;
-      });
+      stream.write(call.body);
       for await (const frame of queue) {
         // One chunk can hold many frames: reading goes on only once most of them are used.
-        if (queue.length <= this.#options.framesQueuedMax / 2) stream.resume();
+        ahead.bytes -= frame.length;
+        if (queue.length <= this.#options.framesQueuedMax / 2 && ahead.bytes <= answerBytesAheadMax / 2) stream.resume();
         yield frame;
       }
       if (!stream.destroyed && stream.writable) stream.end();
@@ -163,9 +165,13 @@ export class Http2Transport implements Transport {
     const name = `${shardId} ${address.host}:${address.port} ${call.channel}`;
     const known = this.#sessions.get(name);
     if (known) return known;
-    const opening = this.#connect(call, () => this.#sessions.delete(name));
+    // Only itself: a late end of an old session must not forget its successor.
+    const forget = (): void => {
+      if (this.#sessions.get(name) === opening) this.#sessions.delete(name);
+    };
+    const opening = this.#connect(call, forget);
     this.#sessions.set(name, opening);
-    opening.catch(() => this.#sessions.delete(name));
+    opening.catch(forget);
     return opening;
   }
 
@@ -208,6 +214,15 @@ export class Http2Transport implements Transport {
     });
   }
 }
+
+/** A session can be dead before it says so: the call did not reach the peer then. */
+const openStream = (session: http2.ClientHttp2Session, { method, headers, peer }: OutgoingCall): http2.ClientHttp2Stream => {
+  try {
+    return session.request({ ':method': 'POST', ':path': `/${method}`, ...headers }, { endStream: false });
+  } catch (error) {
+    throw platformError('TRANSPORT_REFUSED', `the connection to shard ${peer.shardId} is gone`, { cause: error });
+  }
+};
 
 const peerOf = (socket: TLSSocket | undefined, clusterName: string): ShardId | undefined => {
   const names = socket?.getPeerCertificate?.()?.subjectaltname ?? '';
@@ -260,14 +275,15 @@ const cancelledByPeer = {
 const pipeAnswer = (
   stream: http2.ClientHttp2Stream,
   queue: AsyncQueue<Uint8Array>,
-  options: Http2TransportOptions,
+  options: Http2TransportOptions & { readonly ahead: { bytes: number } },
   record: (bytes: Uint8Array) => void,
 ): void => {
   const onFrame = (frame: Uint8Array): void => {
     record(frame);
     queue.push(frame);
+    options.ahead.bytes += frame.length;
     // The window closes by itself while nobody reads: back-pressure up to the other shard.
-    if (queue.length >= options.framesQueuedMax) stream.pause();
+    if (queue.length >= options.framesQueuedMax || options.ahead.bytes >= answerBytesAheadMax) stream.pause();
   };
   const reader = new FrameReader({ frameBytesMax: options.frameBytesMax, onFrame, onCancel: () => undefined });
   stream.on('data', (chunk: Buffer) => {
