@@ -78,10 +78,12 @@ export class FragmentRunner {
     const { shardId, models, clock, random, options, sharding } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
+    const pacer = new Pacer({ clock, signal, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
     const evaluation = {
       nowMs: request.nowMs,
       random: () => random.next(),
       warn: (code: number, message: string) => warnings.add(code, message),
+      step: (count: number) => pacer.step(count),
       scratch: [],
     };
     const context: SequenceContext = {
@@ -92,7 +94,7 @@ export class FragmentRunner {
       evaluation,
       signal,
       memory: new MemoryAccount(request.memoryLimitBytes),
-      pacer: new Pacer({ clock, signal, paceMs: options.paceMs }),
+      pacer,
       stats: emptyStats(),
       warnings,
       options,

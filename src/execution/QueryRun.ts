@@ -112,6 +112,7 @@ export class QueryRun {
     };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const warnings = new WarningList(limits);
+    const pacer = new Pacer({ clock, signal, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
     const context: SequenceContext = {
       queryId: `${executor.selfShardId}:${id}`,
       shardId: executor.selfShardId,
@@ -130,11 +131,12 @@ export class QueryRun {
         nowMs: clock.nowMs(),
         random: () => random.next(),
         warn: (code, message) => warnings.add(code, message),
+        step: (count: number) => pacer.step(count),
         scratch: [],
       },
       signal,
       memory: new MemoryAccount(limits.memoryLimitBytes),
-      pacer: new Pacer({ clock, signal, paceMs: options.paceMs }),
+      pacer,
       stats: emptyStats(),
       warnings,
       options,

@@ -502,6 +502,14 @@ describe('failures and bounds', () => {
     expect(await cluster.rows('FOR i IN 1..100000 SORT i DESC LIMIT 2 RETURN i')).toEqual([100_000, 99_999]);
   });
 
+  it.each([
+    'LET a = 1..3000 RETURN LENGTH(FOR x IN a FILTER x IN a[* FILTER CURRENT IN a[* RETURN CURRENT + 1]] RETURN x)',
+    'LET a = 1..9000 RETURN LENGTH(MINUS(a, a))',
+    'FOR i IN 1..100 LET a = 1..1000000 RETURN LENGTH(a[* FILTER CURRENT > 5])',
+  ])('ends expressions that would hold the shard without a pause: %s', async (query) => {
+    expect((await failureOf(cluster.run(query))).code).toBe('QUERY_KILLED');
+  });
+
   it('is error 1500 beyond maxRuntime, and when killed', async () => {
     const endless = 'FOR i IN 1..9999999 FOR j IN 1..9999999 FILTER j < 0 RETURN 1';
     const late = failureOf(cluster.run(endless, { options: { maxRuntime: 7 } }));

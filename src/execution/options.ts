@@ -7,6 +7,11 @@ export const executionOptions = z.strictObject({
   frameBytesMax: z.int().min(1024).default(1_048_576).describe('rows of one frame between shards, bytes of their JSON, about'),
   embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine'),
   blocksQueuedMax: z.int().min(2).default(4).describe('blocks a shard may send ahead of the coordinator'),
+  expressionStepsMax: z
+    .int()
+    .min(1000)
+    .default(20_000_000)
+    .describe('elements that the expressions of one block may work through without a pause'),
   paceMs: z.int().min(1).default(5).describe('a query lets others run after working so long, ms'),
   touchIntervalMs: z.int().min(10).default(15_000).describe('how often a long query tells shards that its transaction is alive, ms'),
   warningsMax: z.int().min(0).default(10).describe('warnings kept of one query when it gives no maxWarningCount'),

@@ -8,6 +8,11 @@ export interface EvaluationContext {
   random(): number;
   /** Records a warning; the expression goes on with null. `errorNum` is ArangoDB's number. */
   warn(errorNum: number, message: string): void;
+  /**
+   * Counts work that grows with data, before it is done: an expression runs without a pause, so that beyond a bound the query must end
+   * with a typed error instead of holding its shard.
+   */
+  step(count: number): void;
   /** Slots of the elements that expansions are at; one compiled expression never runs inside itself. */
   readonly scratch: JsonValue[];
 }

@@ -31,10 +31,12 @@ export function compileExpansion(expression: Expansion, compile: (expression: Pl
     if (!isArray(value)) return [];
     const { scratch } = context;
     const passes = (item: JsonValue): boolean => {
+      context.step(1);
       scratch[currentSlot] = item;
       return filter === undefined || isTrue(filter(row, context));
     };
     const project = (item: JsonValue): JsonValue => {
+      context.step(1);
       scratch[currentSlot] = item;
       scratch[tailSlot] = projection ? projection(row, context) : item;
       return tail(row, context);

@@ -5,7 +5,13 @@ import { planQuery } from '../planQuery.js';
 import { compileExpression } from './compileExpression.js';
 
 const warnings: number[] = [];
-const context = () => ({ nowMs: 1_700_000_000_000, random: () => 0.5, warn: (code: number) => warnings.push(code), scratch: [] });
+const context = () => ({
+  nowMs: 1_700_000_000_000,
+  random: () => 0.5,
+  warn: (code: number) => warnings.push(code),
+  step: () => undefined,
+  scratch: [],
+});
 
 /** The value of one expression: calculations first, then RETURN. */
 const evaluate = (text: string, bindVars: { [name: string]: JsonValue } = {}): JsonValue => {

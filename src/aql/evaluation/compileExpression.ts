@@ -46,7 +46,11 @@ export function compileExpression(expression: PlanExpression): CompiledExpressio
       return compileTernary(expression);
     case 'range': {
       const [from, to] = [compileExpression(expression.from), compileExpression(expression.to)];
-      return (row, context) => rangeValues(from(row, context), to(row, context));
+      return (row, context) => {
+        const values = rangeValues(from(row, context), to(row, context));
+        context.step(values.length);
+        return values;
+      };
     }
     case 'array': {
       const items = expression.items.map(compileExpression);
@@ -89,11 +93,20 @@ function compileBinary(expression: Of<'binary'>): CompiledExpression {
   const right = compileExpression(expression.right);
   const { operator, quantifier } = expression;
   if (operator === 'AND' || operator === 'OR') return compileLogical(left, right, operator === 'OR');
-  if (quantifier === undefined) return (row, context) => applyBinary(operator, left(row, context), right(row, context), context);
+  if (quantifier === undefined) {
+    return (row, context) => {
+      const other = right(row, context);
+      if (isArray(other)) context.step(other.length);
+      return applyBinary(operator, left(row, context), other, context);
+    };
+  }
   return (row, context) => {
     const values = left(row, context);
     const other = right(row, context);
-    const passes = (value: JsonValue): boolean => applyBinary(operator, value, other, context) === true;
+    const passes = (value: JsonValue): boolean => {
+      context.step(isArray(other) ? other.length : 1);
+      return applyBinary(operator, value, other, context) === true;
+    };
     return isArray(values) && quantified(values, quantifier, passes);
   };
 }

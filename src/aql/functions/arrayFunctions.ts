@@ -20,6 +20,16 @@ const ofArray = (name: string, shape: readonly [number, number], apply: (list: L
 const ofArrays = (name: string, apply: (lists: readonly List[]) => JsonValue): FunctionDefinition =>
   pure(2, many, (values, context) => (values.every(isArray) ? apply(values as readonly List[]) : wrongType(context, name)));
 
+/** A function that compares every element of its arrays with every other: its work is announced before it is done. */
+const comparing = (name: string, apply: (lists: readonly List[]) => JsonValue): FunctionDefinition =>
+  pure(2, many, (values, context) => {
+    if (!values.every(isArray)) return wrongType(context, name);
+    const lists = values as readonly List[];
+    const elements = lists.reduce((sum, list) => sum + list.length, 0);
+    context.step((lists[0] as List).length * elements);
+    return apply(lists);
+  });
+
 const listOf = (value: JsonValue): List => (isArray(value) ? value : value === null ? [] : [value]);
 const includes = (list: List, value: JsonValue): boolean => list.some((item) => equalValues(item, value));
 const sorted = (list: List): JsonValue[] => [...list].sort(compareValues);
@@ -112,9 +122,9 @@ export const arrayFunctions: FunctionTable = {
   COUNT_UNIQUE: ofArray('COUNT_UNIQUE', [1, 1], (list) => distinctValues(list).length),
   UNION: ofArrays('UNION', (lists) => lists.flat()),
   UNION_DISTINCT: ofArrays('UNION_DISTINCT', (lists) => distinctValues(lists.flat())),
-  INTERSECTION: ofArrays('INTERSECTION', intersection),
-  OUTERSECTION: ofArrays('OUTERSECTION', outersection),
-  MINUS: ofArrays('MINUS', minus),
+  INTERSECTION: comparing('INTERSECTION', intersection),
+  OUTERSECTION: comparing('OUTERSECTION', outersection),
+  MINUS: comparing('MINUS', minus),
   POSITION: ofArray('POSITION', [2, 3], positionOf),
   CONTAINS_ARRAY: ofArray('CONTAINS_ARRAY', [2, 3], positionOf),
   REMOVE_VALUE: ofArray('REMOVE_VALUE', [2, 3], removeValue),

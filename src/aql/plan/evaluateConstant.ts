@@ -8,5 +8,5 @@ import { variablesOf } from './usedVariables.js';
 export function evaluateConstant(expression: PlanExpression): JsonValue | undefined {
   if (expression.kind === 'literal') return expression.value;
   if (variablesOf(expression).size > 0 || !isDeterministic(expression)) return undefined;
-  return compileExpression(expression)([], { nowMs: 0, random: () => 0, warn: () => undefined, scratch: [] });
+  return compileExpression(expression)([], { nowMs: 0, random: () => 0, warn: () => undefined, step: () => undefined, scratch: [] });
 }
