@@ -5,7 +5,8 @@ const common = { pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 60_00
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: 'unit', include: ['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/*.test.ts'] } },
+      { test: { ...common, name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
+      { test: { ...common, name: 'sim', include: ['sim/**/*.test.ts'] } },
       { test: { ...common, name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
       {
         test: {
