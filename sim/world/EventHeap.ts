@@ -1,7 +1,10 @@
 import type { SimProcess } from './SimProcess.js';
 
 export interface SimEvent {
-  readonly atMs: number;
+  /** When it runs; moved by a pause of its owner. */
+  atMs: number;
+  /** When it would have run without pauses: what a pause holds back runs in its old order. */
+  readonly dueMs: number;
   /** Events of one moment run in the order they were made. */
   readonly order: number;
   /** Whose code runs; an event of a dead process is dropped, of a paused one put off. */
@@ -11,9 +14,9 @@ export interface SimEvent {
 }
 
 const isBefore = (left: SimEvent, right: SimEvent): boolean =>
-  left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
+  (left.atMs - right.atMs || left.dueMs - right.dueMs || left.order - right.order) < 0;
 
-/** A binary heap of events by (time, order). */
+/** A binary heap of events by (time, time due, order). */
 export class EventHeap {
   readonly #events: SimEvent[] = [];
 

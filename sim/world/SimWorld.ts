@@ -59,8 +59,10 @@ export class SimWorld {
 
   schedule(event: { readonly delayMs: number; readonly owner: SimProcess | undefined; readonly run: () => void }): Timer {
     const delayMs = Number.isFinite(event.delayMs) ? Math.max(0, event.delayMs) : 0;
+    const atMs = this.#nowMs + delayMs;
     const scheduled: SimEvent = {
-      atMs: this.#nowMs + delayMs,
+      atMs,
+      dueMs: atMs,
       order: this.#order++,
       owner: event.owner,
       run: event.run,
@@ -124,7 +126,8 @@ export class SimWorld {
     const { owner } = event;
     if (event.cancelled || owner?.isAlive === false) return false;
     if (owner !== undefined && owner.pausedUntilMs > event.atMs) {
-      this.#heap.push(Object.assign(event, { atMs: owner.pausedUntilMs, order: this.#order++ }));
+      event.atMs = owner.pausedUntilMs;
+      this.#heap.push(event);
       return false;
     }
     this.#nowMs = Math.max(this.#nowMs, event.atMs);
