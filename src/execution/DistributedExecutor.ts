@@ -153,11 +153,13 @@ export class DistributedExecutor implements Site {
       failure ??= { error };
       stop.abort(error);
     };
+    const streams = targets.map((target) => this.#open(node, target, { signal: stop.signal, onError }));
     try {
-      yield* combine(targets.map((target) => unpacked(target, this.#open(node, target, { signal: stop.signal, onError }))));
+      yield* combine(streams.map((stream, i) => unpacked(targets[i] as Target, stream)));
     } catch (error) {
       throw failure ? failure.error : error;
     } finally {
+      for (const stream of streams) stream.close();
       stop.abort(
         new OstrakaError({ code: 'CANCELLED', message: 'enough rows', httpStatus: 499, errorNum: 1500, retryable: false, data: {} }),
       );

@@ -30,6 +30,11 @@ export class FragmentStream {
     return this.#queue;
   }
 
+  /** Nobody reads on: a pump that waits for room ends, and with it the call. */
+  close(): void {
+    this.#queue.close();
+  }
+
   async #pump(frames: AsyncIterable<FragmentFrame>, onFrame: (frame: FragmentFrame) => void): Promise<void> {
     for await (const frame of frames) {
       onFrame(frame);

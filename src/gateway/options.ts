@@ -5,6 +5,7 @@ export const gatewayOptions = z.strictObject({
   bodyBytesMax: z.int().min(1024).default(33_554_432).describe('largest request body, bytes'),
   cursorsMax: z.int().min(1).default(1_024).describe('open cursors of one shard'),
   cursorTtlSeconds: z.number().min(1).default(600).describe('life of an unread cursor, seconds; renewed by reading'),
+  countedResultsMax: z.int().min(1).default(1_000_000).describe('results of a query that asks for their count first'),
   batchSize: z.int().min(1).default(1_000).describe('results of one cursor batch'),
   documentsMax: z.int().min(1).default(10_000).describe('documents of one request with many'),
   textsMax: z.int().min(1).default(2_048).describe('texts of one embeddings request'),

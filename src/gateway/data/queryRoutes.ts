@@ -3,6 +3,7 @@ import { baseError, type JsonValue } from '../../base/index.js';
 import type { QueryOptions, QueryRequest, QueryService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
+import { gatewayError } from '../errors.js';
 import type { GatewayOptions } from '../options.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
@@ -83,7 +84,7 @@ const openCursor = async (
   const place = parts.cursors.reserve();
   try {
     const cursor = await parts.queries.execute({ ...requestOf(context, given), signal: ended.signal });
-    const counted = given.count ? await buffered(cursor) : undefined;
+    const counted = given.count ? await buffered(cursor, parts.options.countedResultsMax) : undefined;
     const batch = await parts.cursors.first(counted?.cursor ?? cursor, {
       batchSize: given.batchSize ?? parts.options.batchSize,
       database: context.database,
@@ -106,10 +107,15 @@ const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) =
 
 type Cursor = Awaited<ReturnType<QueryService['execute']>>;
 
-/** `count: true` asks how many results there are before the first is read: all must be found. The query's memory limit bounds it. */
-const buffered = async (cursor: Cursor): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
+/** `count: true` asks how many results there are before the first is read: all must be found and held. Error PARAMETER_BAD beyond `countedResultsMax`. */
+const buffered = async (cursor: Cursor, resultsMax: number): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
   const blocks: (readonly JsonValue[])[] = [];
-  for await (const block of cursor.blocks) blocks.push(block);
+  let held = 0;
+  for await (const block of cursor.blocks) {
+    held += block.length;
+    if (held > resultsMax) throw gatewayError('PARAMETER_BAD', `count: true holds all results, at most ${resultsMax}; read without it`);
+    blocks.push(block);
+  }
   const again = async function* () {
     yield* blocks;
   };
