@@ -6,6 +6,7 @@ export { type CompiledExpression, compileExpression, type Row } from './evaluati
 export type { EvaluationContext } from './evaluation/EvaluationContext.js';
 export { rangeBounds } from './evaluation/rangeValues.js';
 export { type OpenObject, setOwn } from './evaluation/setOwn.js';
+export { sizeOfValue } from './evaluation/sizeOfValue.js';
 export { toText } from './evaluation/toText.js';
 export { attributeOf, isArray, isObject, isTrue, type JsonObject } from './evaluation/valueKinds.js';
 export { type ExplainedNode, type ExplainedPlan, explainPlan } from './explainPlan.js';

@@ -8,6 +8,8 @@ export const aqlLimits = {
   planNodesMax: 4000,
   /** Numbers that a range may hold when it becomes an array. */
   rangeItemsMax: 10_000_000,
+  /** Steps, or bytes, of evaluating a constant where the language wants one: the value of an option, a direction of SORT. */
+  constantCostMax: 1_000_000,
   /** Characters that one string function may produce. */
   stringCharactersMax: 16 * 1024 * 1024,
 } as const;

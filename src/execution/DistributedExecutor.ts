@@ -1,4 +1,4 @@
-import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode } from '../aql/index.js';
+import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode, sizeOfValue } from '../aql/index.js';
 import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
 import { type RemoteExecutor, rpcError } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
@@ -12,7 +12,6 @@ import { mergeSorted } from './mergeSorted.js';
 import { addStats } from './QueryStats.js';
 import type { QueryTransaction } from './QueryTransaction.js';
 import type { SequenceContext, Site } from './SequenceContext.js';
-import { sizeOfValue } from './sizeOfValue.js';
 
 /** Limits that travel with every fragment. */
 export interface FragmentLimits {
@@ -287,7 +286,7 @@ function* byBytes(writes: readonly DocumentWrite[], bytesMax: number): Generator
   let batch: DocumentWrite[] = [];
   let bytes = 0;
   for (const write of writes) {
-    const size = sizeOfValue(write.document ?? null);
+    const size = sizeOfValue(write.document ?? null, bytesMax);
     if (batch.length > 0 && bytes + size > bytesMax) {
       yield batch;
       batch = [];

@@ -1,4 +1,4 @@
-import { attributeOf, type GatherNode, isObject, type OpenObject, setOwn } from '../aql/index.js';
+import { attributeOf, type GatherNode, isObject, type OpenObject, setOwn, sizeOfValue } from '../aql/index.js';
 import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
 import type { Clock, Random } from '../platform/index.js';
 import type { ShardingManager } from '../sharding/index.js';
@@ -14,7 +14,6 @@ import type { ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { ShardSite } from './ShardSite.js';
 import type { ShardTransactions } from './ShardTransactions.js';
-import { sizeOfValue } from './sizeOfValue.js';
 import { WarningList } from './WarningList.js';
 
 /** What a fragment's context is made of, besides its request. */
@@ -78,12 +77,20 @@ export class FragmentRunner {
     const { shardId, models, clock, random, options, sharding } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
-    const pacer = new Pacer({ clock, signal, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
+    const pacer = new Pacer({
+      clock,
+      signal,
+      paceMs: options.paceMs,
+      stepsMax: options.expressionStepsMax,
+      bytesMax: request.memoryLimitBytes,
+    });
     const evaluation = {
       nowMs: request.nowMs,
       random: () => random.next(),
       warn: (code: number, message: string) => warnings.add(code, message),
       step: (count: number) => pacer.step(count),
+      memoryLimitBytes: request.memoryLimitBytes,
+      allocate: (bytes: number) => pacer.allocate(bytes),
       scratch: [],
     };
     const context: SequenceContext = {
@@ -121,9 +128,10 @@ export class FragmentRunner {
   *#frames(rows: readonly (readonly JsonValue[])[]): Generator<FragmentFrame, void, void> {
     let part: (readonly JsonValue[])[] = [];
     let bytes = 0;
+    const { frameBytesMax } = this.#parts.options;
     for (const row of rows) {
-      const rowBytes = sizeOfValue(row);
-      if (part.length > 0 && bytes + rowBytes > this.#parts.options.frameBytesMax) {
+      const rowBytes = sizeOfValue(row, frameBytesMax);
+      if (part.length > 0 && bytes + rowBytes > frameBytesMax) {
         yield { kind: 'block', rows: part };
         part = [];
         bytes = 0;

@@ -1,6 +1,6 @@
+import { sizeOfValue } from '../aql/index.js';
 import type { JsonValue } from '../base/index.js';
 import { executionError } from './errors.js';
-import { sizeOfValue } from './sizeOfValue.js';
 
 /** What one query buffers on this shard, in bytes. Error QUERY_MEMORY_LIMIT (32) above `limitBytes`. */
 export class MemoryAccount {
@@ -18,7 +18,7 @@ export class MemoryAccount {
 
   /** Accounts for a value that is kept; returns its bytes, to be released later. */
   hold(value: JsonValue | readonly (JsonValue | undefined)[]): number {
-    const bytes = sizeOfValue(value as JsonValue);
+    const bytes = sizeOfValue(value as JsonValue, this.#limitBytes - this.#usedBytes);
     this.#usedBytes += bytes;
     this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);
     if (this.#usedBytes <= this.#limitBytes) return bytes;

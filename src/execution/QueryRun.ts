@@ -112,7 +112,13 @@ export class QueryRun {
     };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const warnings = new WarningList(limits);
-    const pacer = new Pacer({ clock, signal, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
+    const pacer = new Pacer({
+      clock,
+      signal,
+      paceMs: options.paceMs,
+      stepsMax: options.expressionStepsMax,
+      bytesMax: limits.memoryLimitBytes,
+    });
     const context: SequenceContext = {
       queryId: `${executor.selfShardId}:${id}`,
       shardId: executor.selfShardId,
@@ -132,6 +138,8 @@ export class QueryRun {
         random: () => random.next(),
         warn: (code, message) => warnings.add(code, message),
         step: (count: number) => pacer.step(count),
+        memoryLimitBytes: limits.memoryLimitBytes,
+        allocate: (bytes: number) => pacer.allocate(bytes),
         scratch: [],
       },
       signal,

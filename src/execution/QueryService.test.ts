@@ -505,9 +505,23 @@ describe('failures and bounds', () => {
   it.each([
     'LET a = 1..3000 RETURN LENGTH(FOR x IN a FILTER x IN a[* FILTER CURRENT IN a[* RETURN CURRENT + 1]] RETURN x)',
     'LET a = 1..9000 RETURN LENGTH(MINUS(a, a))',
-    'FOR i IN 1..100 LET a = 1..1000000 RETURN LENGTH(a[* FILTER CURRENT > 5])',
+    'LET a = 1..5000 RETURN LENGTH(a[* RETURN LENGTH(a[* FILTER CURRENT > 5])])',
   ])('ends expressions that would hold the shard without a pause: %s', async (query) => {
     expect((await failureOf(cluster.run(query))).code).toBe('QUERY_KILLED');
+  });
+
+  it.each([
+    'FOR i IN 1..100 LET a = 1..1000000 RETURN LENGTH(a[* FILTER CURRENT > 5])',
+    'LET a = 1..10000 LET b = a[* RETURN a] LET c = b[* RETURN b] RETURN LENGTH(c)',
+    'LET a = REPEAT("x", 10000000) LET b = [a, a, a, a, a, a, a, a, a, a, a, a, a, a, a] RETURN LENGTH(b)',
+    'RETURN 1..10000000',
+  ])('counts what expressions make to the memory limit: %s', async (query) => {
+    expect((await failureOf(cluster.run(query, { options: { memoryLimit: 64_000_000 } }))).code).toBe('QUERY_MEMORY_LIMIT');
+  });
+
+  it('lets a long block rest between its rows instead of ending it', async () => {
+    const rows = await cluster.rows('FOR i IN 1..1000 LET a = 1..1000 RETURN LENGTH(a[* FILTER CURRENT > i RETURN a[0]])');
+    expect(rows.length).toBe(1000);
   });
 
   it('is error 1500 beyond maxRuntime, and when killed', async () => {

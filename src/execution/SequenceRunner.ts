@@ -42,7 +42,11 @@ export class SequenceRunner {
     const value = compileExpression(last.value);
     const distinct = last.distinct ? new Set<string>() : undefined;
     for await (const block of this.rows(nodes.slice(0, -1), single(row), base)) {
-      const values = block.map((each) => value(each, this.#context.evaluation));
+      const values: JsonValue[] = [];
+      for (const each of block) {
+        values.push(value(each, this.#context.evaluation));
+        if (this.#context.pacer.isDue) await this.#context.pacer.rest();
+      }
       const kept = distinct ? values.filter((each) => this.#isFresh(distinct, each)) : values;
       if (kept.length > 0) yield kept;
       await this.#context.pacer.pace();

@@ -13,7 +13,8 @@ export const executionErrors = {
     httpStatus: 500,
     errorNum: 32,
     retryable: false,
-    meaning: 'The query holds more bytes at a time than its memoryLimit: sorting, grouping, writes and results are buffered.',
+    meaning:
+      'The query holds more bytes at a time than its memoryLimit: what sorting, grouping, writes and results buffer, and the values that expressions make.',
     action: 'Raise memoryLimit, read fewer rows, or return less of each.',
   },
   QUERY_UNKNOWN: {

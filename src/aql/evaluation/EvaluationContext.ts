@@ -13,6 +13,13 @@ export interface EvaluationContext {
    * with a typed error instead of holding its shard.
    */
   step(count: number): void;
+  /**
+   * Counts memory that the expression is about to take for a value it makes. What is shared with another value is not taken again.
+   * Error QUERY_MEMORY_LIMIT beyond the query's limit.
+   */
+  allocate(bytes: number): void;
+  /** The query's limit: no value that an expression answers with is larger, its shared parts counted as often as they are read. */
+  readonly memoryLimitBytes: number;
   /** Slots of the elements that expansions are at; one compiled expression never runs inside itself. */
   readonly scratch: JsonValue[];
 }

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../base/index.js';
 import type { PlanExpression } from '../plan/PlanExpression.js';
+import { bytesOf } from './bytesOf.js';
 import type { EvaluationContext } from './EvaluationContext.js';
 import { toNumber } from './toNumber.js';
 import { isArray, isTrue } from './valueKinds.js';
@@ -7,13 +8,15 @@ import { isArray, isTrue } from './valueKinds.js';
 type Compiled = (row: readonly JsonValue[], context: EvaluationContext) => JsonValue;
 type Expansion = Extract<PlanExpression, { readonly kind: 'expansion' }>;
 
-const flattened = (values: readonly JsonValue[], levels: number): readonly JsonValue[] =>
-  levels <= 1
-    ? values
-    : flattened(
-        values.flatMap((value) => (isArray(value) ? [...value] : [value])),
-        levels - 1,
-      );
+const flattened = (values: readonly JsonValue[], levels: number, context: EvaluationContext): readonly JsonValue[] => {
+  if (levels <= 1) return values;
+  context.allocate(bytesOf.array(values.reduce<number>((count, value) => count + (isArray(value) ? value.length : 1), 0)));
+  return flattened(
+    values.flatMap((value) => (isArray(value) ? [...value] : [value])),
+    levels - 1,
+    context,
+  );
+};
 
 /**
  * `list[* FILTER f LIMIT o, n RETURN r].tail`: filter and projection see CURRENT, the tail sees what the projection gave. Anything but
@@ -41,9 +44,10 @@ export function compileExpansion(expression: Expansion, compile: (expression: Pl
       scratch[tailSlot] = projection ? projection(row, context) : item;
       return tail(row, context);
     };
-    const kept = flattened(value, levels).filter(passes);
+    const kept = flattened(value, levels, context).filter(passes);
     const start = offset ? toNumber(offset(row, context)) : 0;
     const limited = count ? kept.slice(start, start + toNumber(count(row, context))) : kept;
+    context.allocate(bytesOf.array(kept.length) + bytesOf.array(limited.length));
     return limited.map(project);
   };
 }

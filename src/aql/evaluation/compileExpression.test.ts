@@ -10,6 +10,8 @@ const context = () => ({
   random: () => 0.5,
   warn: (code: number) => warnings.push(code),
   step: () => undefined,
+  allocate: () => undefined,
+  memoryLimitBytes: 1_000_000,
   scratch: [],
 });
 

@@ -2,11 +2,14 @@ import type { JsonValue } from '../../base/index.js';
 import { aqlError } from '../errors.js';
 import { functionTable } from '../functions/functionTable.js';
 import type { PlanExpression } from '../plan/PlanExpression.js';
-import { applyBinary } from './applyBinary.js';
+import { applyBinary, type StrictOperator } from './applyBinary.js';
+import { bytesOf } from './bytesOf.js';
 import { compileExpansion } from './compileExpansion.js';
+import { countNodes } from './countNodes.js';
 import type { EvaluationContext } from './EvaluationContext.js';
 import { rangeValues } from './rangeValues.js';
 import { type OpenObject, setOwn } from './setOwn.js';
+import { sizeOfValue } from './sizeOfValue.js';
 import { toNumber } from './toNumber.js';
 import { toText } from './toText.js';
 import { attributeOf, isArray, isObject, isTrue } from './valueKinds.js';
@@ -17,8 +20,32 @@ export type Row = readonly JsonValue[];
 /** A compiled expression. Synchronous, without effects but warnings; the same closure serves every row. */
 export type CompiledExpression = (row: Row, context: EvaluationContext) => JsonValue;
 
-/** Compiles an expression into nested closures; nothing is ever evaluated as source text. */
+/**
+ * Compiles an expression into nested closures; nothing is ever evaluated as source text. An answer that the expression may have put
+ * together is measured: values share their parts, and a few bytes of query could make one of more leaves than can be sent or stored.
+ */
 export function compileExpression(expression: PlanExpression): CompiledExpression {
+  const compiled = compilePart(expression);
+  if (!mayCompose(expression)) return compiled;
+  return (row, context) => {
+    const value = compiled(row, context);
+    if (isContainer(value)) demandWithin(value, context);
+    return value;
+  };
+}
+
+function demandWithin(value: JsonValue, context: EvaluationContext): void {
+  const bytes = sizeOfValue(value, context.memoryLimitBytes);
+  if (bytes > context.memoryLimitBytes) context.allocate(bytes);
+}
+
+function mayCompose(expression: PlanExpression): boolean {
+  if (expression.kind === 'ternary') return true;
+  if (expression.kind === 'binary') return expression.operator === 'AND' || expression.operator === 'OR';
+  return ['array', 'object', 'expansion', 'call', 'range'].includes(expression.kind);
+}
+
+function compilePart(expression: PlanExpression): CompiledExpression {
   switch (expression.kind) {
     case 'literal': {
       const { value } = expression;
@@ -37,7 +64,7 @@ export function compileExpression(expression: PlanExpression): CompiledExpressio
     case 'index':
       return compileIndex(expression);
     case 'expansion':
-      return compileExpansion(expression, compileExpression);
+      return compileExpansion(expression, compilePart);
     case 'unary':
       return compileUnary(expression);
     case 'binary':
@@ -45,16 +72,16 @@ export function compileExpression(expression: PlanExpression): CompiledExpressio
     case 'ternary':
       return compileTernary(expression);
     case 'range': {
-      const [from, to] = [compileExpression(expression.from), compileExpression(expression.to)];
-      return (row, context) => {
-        const values = rangeValues(from(row, context), to(row, context));
-        context.step(values.length);
-        return values;
-      };
+      const [from, to] = [compilePart(expression.from), compilePart(expression.to)];
+      return (row, context) => rangeValues(from(row, context), to(row, context), context);
     }
     case 'array': {
-      const items = expression.items.map(compileExpression);
-      return (row, context) => items.map((item) => item(row, context));
+      const items = expression.items.map(compilePart);
+      const bytes = bytesOf.array(items.length);
+      return (row, context) => {
+        context.allocate(bytes);
+        return items.map((item) => item(row, context));
+      };
     }
     case 'object':
       return compileObject(expression);
@@ -66,45 +93,47 @@ export function compileExpression(expression: PlanExpression): CompiledExpressio
 type Of<Kind extends PlanExpression['kind']> = Extract<PlanExpression, { readonly kind: Kind }>;
 
 function compileAttribute({ source, name }: Of<'attribute'>): CompiledExpression {
-  const compiled = compileExpression(source);
+  const compiled = compilePart(source);
   return (row, context) => attributeOf(compiled(row, context), name);
 }
 
 function compileIndex(expression: Of<'index'>): CompiledExpression {
-  const source = compileExpression(expression.source);
-  const index = compileExpression(expression.index);
+  const source = compilePart(expression.source);
+  const index = compilePart(expression.index);
   return (row, context) => {
     const value = source(row, context);
     const at = index(row, context);
     if (isArray(value)) return typeof at === 'number' || typeof at === 'string' ? (value.at(Math.trunc(toNumber(at))) ?? null) : null;
-    return isObject(value) && at !== null ? attributeOf(value, toText(at)) : null;
+    return isObject(value) && at !== null ? attributeOf(value, textOf(at, context)) : null;
   };
 }
 
 function compileUnary({ operator, operand }: Of<'unary'>): CompiledExpression {
-  const compiled = compileExpression(operand);
+  const compiled = compilePart(operand);
   if (operator === '!') return (row, context) => !isTrue(compiled(row, context));
   if (operator === '+') return (row, context) => toNumber(compiled(row, context));
   return (row, context) => 0 - toNumber(compiled(row, context));
 }
 
 function compileBinary(expression: Of<'binary'>): CompiledExpression {
-  const left = compileExpression(expression.left);
-  const right = compileExpression(expression.right);
+  const left = compilePart(expression.left);
+  const right = compilePart(expression.right);
   const { operator, quantifier } = expression;
   if (operator === 'AND' || operator === 'OR') return compileLogical(left, right, operator === 'OR');
   if (quantifier === undefined) {
     return (row, context) => {
+      const value = left(row, context);
       const other = right(row, context);
-      if (isArray(other)) context.step(other.length);
-      return applyBinary(operator, left(row, context), other, context);
+      countComparison(operator, value, other, context);
+      return applyBinary(operator, value, other, context);
     };
   }
   return (row, context) => {
     const values = left(row, context);
     const other = right(row, context);
     const passes = (value: JsonValue): boolean => {
-      context.step(isArray(other) ? other.length : 1);
+      context.step(1);
+      countComparison(operator, value, other, context);
       return applyBinary(operator, value, other, context) === true;
     };
     return isArray(values) && quantified(values, quantifier, passes);
@@ -125,9 +154,9 @@ const quantified = (values: readonly JsonValue[], quantifier: 'all' | 'any' | 'n
 };
 
 function compileTernary(expression: Of<'ternary'>): CompiledExpression {
-  const condition = compileExpression(expression.condition);
-  const whenTrue = expression.whenTrue && compileExpression(expression.whenTrue);
-  const whenFalse = compileExpression(expression.whenFalse);
+  const condition = compilePart(expression.condition);
+  const whenTrue = expression.whenTrue && compilePart(expression.whenTrue);
+  const whenFalse = compilePart(expression.whenFalse);
   return (row, context) => {
     const value = condition(row, context);
     if (!isTrue(value)) return whenFalse(row, context);
@@ -136,10 +165,12 @@ function compileTernary(expression: Of<'ternary'>): CompiledExpression {
 }
 
 function compileObject({ entries }: Of<'object'>): CompiledExpression {
-  const compiled = entries.map(({ key, value }) => ({ key: compileExpression(key), value: compileExpression(value) }));
+  const compiled = entries.map(({ key, value }) => ({ key: compilePart(key), value: compilePart(value) }));
+  const bytes = bytesOf.object(entries.length);
   return (row, context) => {
+    context.allocate(bytes);
     const object: OpenObject = {};
-    for (const { key, value } of compiled) setOwn(object, toText(key(row, context)), value(row, context));
+    for (const { key, value } of compiled) setOwn(object, textOf(key(row, context), context), value(row, context));
     return object;
   };
 }
@@ -147,10 +178,37 @@ function compileObject({ entries }: Of<'object'>): CompiledExpression {
 function compileCall(expression: Of<'call'>): CompiledExpression {
   const definition = functionTable.get(expression.name);
   if (definition === undefined) throw aqlError('AQL_FUNCTION_UNKNOWN', `unknown function ${expression.name}()`);
-  const parameters = expression.arguments.map(compileExpression);
-  return (row, context) =>
-    definition.evaluate(
-      parameters.map((parameter) => parameter(row, context)),
-      context,
-    );
+  const parameters = expression.arguments.map(compilePart);
+  return (row, context) => {
+    const values = parameters.map((parameter) => parameter(row, context));
+    for (const value of values) countArgument(value, definition.walks, context);
+    const result = definition.evaluate(values, context);
+    context.allocate(bytesOf.result(result));
+    return result;
+  };
 }
+
+/** Functions may split a text into its characters: texts beyond this length are counted as if they did. */
+const shortTextCharacters = 65_536;
+const splitCharacterBytes = 24;
+
+function countArgument(value: JsonValue, walks: boolean, context: EvaluationContext): void {
+  if (typeof value === 'string') {
+    if (value.length > shortTextCharacters) context.allocate(splitCharacterBytes * value.length);
+  } else if (walks) countNodes(value, context);
+  else if (isArray(value)) context.step(value.length);
+}
+
+const isContainer = (value: JsonValue): boolean => typeof value === 'object' && value !== null;
+
+/** Unlike values differ at the first look; IN looks through its right side, two containers are walked together, LIKE reads texts. */
+function countComparison(operator: StrictOperator, left: JsonValue, right: JsonValue, context: EvaluationContext): void {
+  if (isContainer(left) && isContainer(right)) countNodes(right, context);
+  else if (isArray(right)) context.step(right.length);
+  else if (operator === 'LIKE' || operator === '=~' || operator === '!~') countNodes(left, context);
+}
+
+const textOf = (value: JsonValue, context: EvaluationContext): string => {
+  countNodes(value, context);
+  return toText(value);
+};

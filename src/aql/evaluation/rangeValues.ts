@@ -1,6 +1,8 @@
 import type { JsonValue } from '../../base/index.js';
 import { aqlError } from '../errors.js';
 import { aqlLimits } from '../limits.js';
+import { bytesOf } from './bytesOf.js';
+import type { EvaluationContext } from './EvaluationContext.js';
 import { toNumber } from './toNumber.js';
 
 /** Bounds of `from..to`: both ends truncated to integers. Error AQL_NUMBER_OUT_OF_RANGE above 10,000,000 numbers. */
@@ -12,9 +14,11 @@ export function rangeBounds(from: JsonValue, to: JsonValue): { readonly from: nu
   return { ...bounds, count };
 }
 
-/** The numbers of `from..to`, ascending or descending. */
-export function rangeValues(from: JsonValue, to: JsonValue): number[] {
+/** The numbers of `from..to`, ascending or descending; counted before they are made. */
+export function rangeValues(from: JsonValue, to: JsonValue, context: EvaluationContext): number[] {
   const bounds = rangeBounds(from, to);
+  context.step(bounds.count);
+  context.allocate(bytesOf.array(bounds.count));
   const step = bounds.from <= bounds.to ? 1 : -1;
   return Array.from({ length: bounds.count }, (_, i) => bounds.from + i * step);
 }

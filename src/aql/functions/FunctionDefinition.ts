@@ -9,6 +9,8 @@ export interface FunctionDefinition {
   readonly argumentsMax: number;
   /** False: the result may differ for equal arguments, so the call is neither folded nor moved. */
   readonly deterministic: boolean;
+  /** True where it may walk its arguments to their leaves: their nodes are then counted first. */
+  readonly walks: boolean;
   evaluate(values: Arguments, context: EvaluationContext): JsonValue;
 }
 
@@ -16,7 +18,12 @@ export type FunctionTable = { readonly [name: string]: FunctionDefinition };
 
 /** A deterministic function. */
 export function pure(min: number, max: number, evaluate: FunctionDefinition['evaluate']): FunctionDefinition {
-  return { argumentsMin: min, argumentsMax: max, deterministic: true, evaluate };
+  return { argumentsMin: min, argumentsMax: max, deterministic: true, walks: true, evaluate };
+}
+
+/** A deterministic function that looks at its arguments' own elements at most, never at what these hold. */
+export function shallow(min: number, max: number, evaluate: FunctionDefinition['evaluate']): FunctionDefinition {
+  return { argumentsMin: min, argumentsMax: max, deterministic: true, walks: false, evaluate };
 }
 
 /** The value of optional argument `index`, or `otherwise`. */

@@ -1,4 +1,5 @@
 import { compareValues, type JsonValue } from '../../base/index.js';
+import type { EvaluationContext } from '../evaluation/EvaluationContext.js';
 import { equalValues } from '../evaluation/equalValues.js';
 import { rangeValues } from '../evaluation/rangeValues.js';
 import { toNumber } from '../evaluation/toNumber.js';
@@ -87,11 +88,11 @@ const positionOf = (list: List, values: Arguments): JsonValue => {
   return isTrue(argumentOr(values, 2, false)) ? at : at >= 0;
 };
 
-const range = ([from, to, step]: Arguments): JsonValue => {
-  if (step === undefined) return rangeValues(from as JsonValue, to as JsonValue);
+const range = ([from, to, step]: Arguments, context: EvaluationContext): JsonValue => {
+  if (step === undefined) return rangeValues(from as JsonValue, to as JsonValue, context);
   const [start, end, by] = [toNumber(from as JsonValue), toNumber(to as JsonValue), toNumber(step)];
   const count = by === 0 ? 0 : Math.floor((end - start) / by) + 1;
-  return rangeValues(1, Math.max(1, count))
+  return rangeValues(1, Math.max(1, count), context)
     .slice(0, Math.max(0, count))
     .map((_, i) => start + i * by);
 };

@@ -7,6 +7,7 @@ const volatile = (min: number, max: number, evaluate: FunctionDefinition['evalua
   argumentsMin: min,
   argumentsMax: max,
   deterministic: false,
+  walks: false,
   evaluate,
 });
 

@@ -3,7 +3,7 @@ import { equalValues } from '../evaluation/equalValues.js';
 import { type OpenObject, setOwn } from '../evaluation/setOwn.js';
 import { toText } from '../evaluation/toText.js';
 import { attributeOf, isArray, isObject, isTrue, type JsonObject } from '../evaluation/valueKinds.js';
-import { type Arguments, argumentOr, type FunctionDefinition, type FunctionTable, pure, wrongType } from './FunctionDefinition.js';
+import { type Arguments, argumentOr, type FunctionDefinition, type FunctionTable, pure, shallow, wrongType } from './FunctionDefinition.js';
 
 const many = Number.POSITIVE_INFINITY;
 
@@ -106,7 +106,7 @@ export const objectFunctions: FunctionTable = {
   KEYS: ofObject('KEYS', [1, 3], attributes),
   VALUES: ofObject('VALUES', [1, 2], (object, values) => visible(object, isTrue(argumentOr(values, 1, false))).map(([, value]) => value)),
   ENTRIES: ofObject('ENTRIES', [1, 1], (object) => Object.entries(object)),
-  HAS: pure(2, 2, ([object, name]) => isObject(object) && Object.hasOwn(object, toText(name as JsonValue))),
+  HAS: shallow(2, 2, ([object, name]) => isObject(object) && Object.hasOwn(object, toText(name as JsonValue))),
   KEEP: ofObject('KEEP', [2, many], keep),
   UNSET: ofObject('UNSET', [2, many], unset),
   MERGE: mergeFunction('MERGE', false),

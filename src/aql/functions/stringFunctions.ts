@@ -5,7 +5,7 @@ import { toNumber } from '../evaluation/toNumber.js';
 import { toText } from '../evaluation/toText.js';
 import { isArray, isObject, isTrue } from '../evaluation/valueKinds.js';
 import { aqlLimits } from '../limits.js';
-import { type Arguments, argumentOr, type FunctionTable, pure, wrongType } from './FunctionDefinition.js';
+import { type Arguments, argumentOr, type FunctionTable, pure, shallow, wrongType } from './FunctionDefinition.js';
 import { md5Hex } from './md5Hex.js';
 
 const many = Number.POSITIVE_INFINITY;
@@ -169,8 +169,8 @@ export const stringFunctions: FunctionTable = {
     bounded((values.length === 1 && isArray(values[0]) ? values[0] : values).map(toText).join(''), context),
   ),
   CONCAT_SEPARATOR: pure(2, many, (values, context) => bounded(concatSeparator(values), context)),
-  LENGTH: pure(1, 1, ([value]) => lengthOf(value as JsonValue)),
-  COUNT: pure(1, 1, ([value]) => lengthOf(value as JsonValue)),
+  LENGTH: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
+  COUNT: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
   CHAR_LENGTH: pure(1, 1, (values) => characters(text(values, 0)).length),
   LOWER: pure(1, 1, (values) => text(values, 0).toLowerCase()),
   UPPER: pure(1, 1, (values) => text(values, 0).toUpperCase()),

@@ -2,9 +2,9 @@ import type { JsonValue } from '../../base/index.js';
 import { toNumber } from '../evaluation/toNumber.js';
 import { toText } from '../evaluation/toText.js';
 import { isArray, isObject, isTrue, typeName } from '../evaluation/valueKinds.js';
-import { type Arguments, type FunctionTable, pure } from './FunctionDefinition.js';
+import { type Arguments, type FunctionTable, pure, shallow } from './FunctionDefinition.js';
 
-const test = (check: (value: JsonValue) => boolean) => pure(1, 1, ([value]: Arguments) => check(value as JsonValue));
+const test = (check: (value: JsonValue) => boolean) => shallow(1, 1, ([value]: Arguments) => check(value as JsonValue));
 
 const toArray = (value: JsonValue): JsonValue => {
   if (isArray(value)) return value;
@@ -26,13 +26,13 @@ export const typeFunctions: FunctionTable = {
   IS_DOCUMENT: test(isObject),
   IS_DATESTRING: test(isDateText),
   IS_KEY: test((value) => typeof value === 'string' && /^[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}$/.test(value)),
-  TYPENAME: pure(1, 1, ([value]) => typeName(value as JsonValue)),
+  TYPENAME: shallow(1, 1, ([value]) => typeName(value as JsonValue)),
   TO_BOOL: test(isTrue),
   TO_NUMBER: pure(1, 1, ([value]) => toNumber(value as JsonValue)),
   TO_STRING: pure(1, 1, ([value]) => toText(value as JsonValue)),
-  TO_ARRAY: pure(1, 1, ([value]) => toArray(value as JsonValue)),
-  TO_LIST: pure(1, 1, ([value]) => toArray(value as JsonValue)),
-  NOT_NULL: pure(1, Number.POSITIVE_INFINITY, (values) => values.find((value) => value !== null) ?? null),
-  FIRST_LIST: pure(1, Number.POSITIVE_INFINITY, (values) => values.find(isArray) ?? null),
-  FIRST_DOCUMENT: pure(1, Number.POSITIVE_INFINITY, (values) => values.find(isObject) ?? null),
+  TO_ARRAY: shallow(1, 1, ([value]) => toArray(value as JsonValue)),
+  TO_LIST: shallow(1, 1, ([value]) => toArray(value as JsonValue)),
+  NOT_NULL: shallow(1, Number.POSITIVE_INFINITY, (values) => values.find((value) => value !== null) ?? null),
+  FIRST_LIST: shallow(1, Number.POSITIVE_INFINITY, (values) => values.find(isArray) ?? null),
+  FIRST_DOCUMENT: shallow(1, Number.POSITIVE_INFINITY, (values) => values.find(isObject) ?? null),
 };

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/index.js';
 import { isArray } from '../evaluation/valueKinds.js';
-import { type FunctionDefinition, type FunctionTable, pure, wrongType } from './FunctionDefinition.js';
+import { type FunctionDefinition, type FunctionTable, shallow, wrongType } from './FunctionDefinition.js';
 
 type Vector = readonly number[];
 
@@ -9,7 +9,7 @@ const isMatrix = (value: JsonValue | undefined): value is readonly Vector[] => i
 
 /** Of two vectors of equal length, or of a list of vectors and one vector (then a list). Else null with warning 1542. */
 const ofVectors = (name: string, measure: (left: Vector, right: Vector) => JsonValue): FunctionDefinition =>
-  pure(2, 2, ([left, right], context) => {
+  shallow(2, 2, ([left, right], context) => {
     if (isVector(left) && isVector(right) && left.length === right.length) return measure(left, right);
     if (isMatrix(left) && isVector(right) && left.every((row) => row.length === right.length))
       return left.map((row) => measure(row, right));

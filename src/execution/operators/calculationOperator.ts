@@ -9,7 +9,10 @@ export function calculationOperator(node: Calculation, context: SequenceContext)
   const compiled = compileExpression(node.expression);
   return async function* (input) {
     for await (const block of input) {
-      for (const row of block) row[node.variable] = compiled(row, context.evaluation);
+      for (const row of block) {
+        row[node.variable] = compiled(row, context.evaluation);
+        if (context.pacer.isDue) await context.pacer.rest();
+      }
       yield block;
     }
   };

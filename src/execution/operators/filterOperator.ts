@@ -1,5 +1,5 @@
 import { compileExpression, isTrue, type PlanNode } from '../../aql/index.js';
-import type { Operator } from '../Block.js';
+import type { Operator, Row } from '../Block.js';
 import type { SequenceContext } from '../SequenceContext.js';
 
 type Filter = Extract<PlanNode, { readonly kind: 'Filter' }>;
@@ -9,7 +9,11 @@ export function filterOperator(node: Filter, context: SequenceContext): Operator
   const compiled = compileExpression(node.condition);
   return async function* (input) {
     for await (const block of input) {
-      const kept = block.filter((row) => isTrue(compiled(row, context.evaluation)));
+      const kept: Row[] = [];
+      for (const row of block) {
+        if (isTrue(compiled(row, context.evaluation))) kept.push(row);
+        if (context.pacer.isDue) await context.pacer.rest();
+      }
       context.stats.filtered += block.length - kept.length;
       if (kept.length > 0) yield kept;
       else await context.pacer.pace();

@@ -1,0 +1,13 @@
+import type { JsonValue } from '../../base/index.js';
+import type { EvaluationContext } from './EvaluationContext.js';
+
+/**
+ * Counts the work of walking a value to its leaves, before it is done. Values share their parts, so that a short expression can make a
+ * value of more leaves than memory could hold: whoever walks a value counts first.
+ */
+export function countNodes(value: JsonValue, context: EvaluationContext): void {
+  if (typeof value !== 'object' || value === null) return;
+  const items = Array.isArray(value) ? value : Object.values(value);
+  context.step(1 + items.length);
+  for (const item of items) countNodes(item as JsonValue, context);
+}
