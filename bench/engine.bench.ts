@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { assert } from '../src/base/index.js';
+import { plainSampling } from '../src/platform/index.js';
 import {
   LlamaEmbeddingBackend,
   LlamaStepBackend,
@@ -104,7 +105,7 @@ const request = (tokensMax: number) => ({
   requestId: 'bench',
   model: 'default',
   messages: [{ role: 'user' as const, content: question }],
-  sampling: { tokensMax, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  sampling: { ...plainSampling, tokensMax },
   priority: 'normal' as const,
 });
 

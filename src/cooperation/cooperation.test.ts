@@ -5,7 +5,7 @@ import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, baseError, type ShardId } from '../base/index.js';
 import type { TopologyMember } from '../membership/index.js';
-import { type GenerateEvent, type GenerateRequest, type OutgoingCall, platformError } from '../platform/index.js';
+import { type GenerateEvent, type GenerateRequest, type OutgoingCall, plainSampling, platformError } from '../platform/index.js';
 import { rpcFrame } from '../protocol/index.js';
 import { AdaptiveShardRouter, Reservations, routingOptions } from '../routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
@@ -21,7 +21,7 @@ const options = cooperationOptions.parse({});
 const { signal } = new AbortController();
 const [s1, s2, s3] = ['s1', 's2', 's3'].map((id) => asId<ShardId>(id)) as [ShardId, ShardId, ShardId];
 const digest = 'c'.repeat(64);
-const sampling = { tokensMax: 4, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+const sampling = { ...plainSampling, tokensMax: 4 };
 const request = (content: string, changes: Partial<ClusterRequest> = {}): ClusterRequest => ({
   requestId: content,
   model: 'default',

@@ -5,9 +5,18 @@ const sampling = z.strictObject({
   temperature: z.number().min(0),
   topP: z.number().min(0).max(1),
   topK: z.int().min(0),
+  minP: z.number().min(0).max(1),
+  typicalP: z.number().min(0).max(1),
   repetitionPenalty: z.number().min(0),
+  presencePenalty: z.number(),
+  frequencyPenalty: z.number(),
+  logitBias: z.array(z.strictObject({ token: z.int(), bias: z.number() })).max(1024),
   seed: z.int().optional(),
   stop: z.array(z.string()),
+  stopTokens: z.array(z.int()).max(1024),
+  tokensMin: z.int().min(0),
+  ignoreEnd: z.boolean(),
+  logprobsTop: z.int().min(0).max(64).optional(),
 });
 
 const generateRequest = z.strictObject({

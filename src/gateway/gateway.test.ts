@@ -3,6 +3,7 @@ import { ManualClock, settle } from '../../test/support/ManualClock.js';
 import { CountingRandom } from '../../test/support/silentPorts.js';
 import { baseError, type JsonValue, utf8 } from '../base/index.js';
 import type { QueryCursor } from '../execution/index.js';
+import { plainSampling } from '../platform/index.js';
 import { CursorStore } from './data/CursorStore.js';
 import { isAuthorized } from './isAuthorized.js';
 import { chatRequest } from './models/chatRequest.js';
@@ -189,7 +190,7 @@ describe('chatRequest', () => {
       domain: undefined,
       stream: false,
       includeUsage: false,
-      sampling: { tokensMax: 256, temperature: 1, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+      sampling: { ...plainSampling, tokensMax: 256, temperature: 1 },
     });
   });
 
@@ -236,10 +237,8 @@ describe('chatRequest', () => {
   it.each<[string, JsonValue]>([
     ['n', 2],
     ['logprobs', true],
-    ['presence_penalty', 0.1],
     ['tools', [{}]],
     ['response_format', { type: 'json_object' }],
-    ['logit_bias', { '1': 5 }],
   ])('says that %s = %j is not supported', (field, value) => {
     expect(codeOf(() => check({ [field]: value }))).toBe('NOT_SUPPORTED');
   });
@@ -253,6 +252,15 @@ describe('chatRequest', () => {
     ['top_k', -1],
     ['top_k', 1.5],
     ['repetition_penalty', 0],
+    ['presence_penalty', 2.1],
+    ['frequency_penalty', -2.1],
+    ['min_p', 1.1],
+    ['typical_p', 0],
+    ['logit_bias', { a: 1 }],
+    ['logit_bias', { '1': 101 }],
+    ['stop_token_ids', [-1]],
+    ['min_tokens', 257],
+    ['ignore_eos', 'yes'],
     ['max_tokens', 0],
     ['seed', 0.5],
     ['seed', 2 ** 53],

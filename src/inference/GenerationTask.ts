@@ -2,7 +2,9 @@ import { AsyncQueue } from '../base/index.js';
 import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platform/index.js';
 import { AnswerText } from './AnswerText.js';
 import { noSequence, type ScheduledRequest } from './ContinuousBatchScheduler.js';
-import { sampleToken } from './sampleToken.js';
+import { PendingLogprobs } from './PendingLogprobs.js';
+import { logprobsOf } from './sampling/logprobsOf.js';
+import { sampleToken } from './sampling/sampleToken.js';
 
 // Beside one event a token: admitted, finished, and one progress at a time.
 const eventsBeyondTokens = 4;
@@ -39,6 +41,7 @@ export class GenerationTask implements ScheduledRequest {
   readonly #endTokens: ReadonlySet<number>;
   readonly #answer: number[] = [];
   readonly #text: AnswerText;
+  readonly #logprobs = new PendingLogprobs();
   #tokensShown = 0;
   #queueMs = 0;
   #firstTokenMs = 0;
@@ -86,16 +89,21 @@ export class GenerationTask implements ScheduledRequest {
 
   /** Picks the next token from the logits after the newest row and emits what it makes showable. */
   sample(logits: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
-    const token = sampleToken({ logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer });
+    const token = sampleToken({ logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer, endTokens: this.#endTokens });
     if (this.#firstTokenMs === 0) this.#firstTokenMs = nowMs - this.submittedMs;
-    if (this.#endTokens.has(token)) {
+    if (this.#endTokens.has(token) || this.#sampling.stopTokens.includes(token)) {
       this.#finish('stop', this.#text.finish(), nowMs);
       return;
     }
     this.#answer.push(token);
-    const { text, stopped } = this.#text.push(tokenBytes(token));
-    if (stopped) this.#finish('stop', text, nowMs);
-    else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
+    const bytes = tokenBytes(token);
+    const { text, stopped } = this.#text.push(bytes);
+    const { logprobsTop } = this.#sampling;
+    if (logprobsTop !== undefined) this.#logprobs.push(logprobsOf(logits, token, { topCount: logprobsTop, tokenBytes }));
+    if (stopped) {
+      this.#logprobs.dropBeyond(text);
+      this.#finish('stop', text, nowMs);
+    } else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
     else this.#show(text, nowMs);
   }
 
@@ -108,7 +116,8 @@ export class GenerationTask implements ScheduledRequest {
     if (text === '') return;
     const tokens = this.#answer.length - this.#tokensShown;
     this.#tokensShown = this.#answer.length;
-    this.#push({ kind: 'text', text, tokens }, nowMs);
+    const logprobs = this.#logprobs.take(text);
+    this.#push({ kind: 'text', text, tokens, ...(this.#sampling.logprobsTop !== undefined && { logprobs }) }, nowMs);
   }
 
   #finish(finishReason: 'stop' | 'length', lastText: string, nowMs: number): void {

@@ -1,9 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
-import { type GenerateEvent, type GenerateRequest, platformError, type SamplingOptions, type StepBackend } from '../platform/index.js';
+import {
+  type GenerateEvent,
+  type GenerateRequest,
+  plainSampling,
+  platformError,
+  type SamplingOptions,
+  type StepBackend,
+} from '../platform/index.js';
 import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
 
-const greedy: SamplingOptions = { tokensMax: 40, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+const greedy: SamplingOptions = { ...plainSampling, tokensMax: 40 };
 const { signal } = new AbortController();
 
 const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
@@ -65,6 +72,28 @@ describe('InferenceEngine on the toy model', () => {
     expect(finished).toMatchObject({ finishReason: 'stop', usage: { promptTokens, completionTokens: 14, cachedTokens: 0 } });
     expect(finished?.kind === 'finished' && finished.timing.firstTokenMs).toBeGreaterThan(0);
     expect(engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0, sequencesTotal: 4 });
+  });
+
+  it('tells log-probabilities of exactly the tokens whose text it shows', async () => {
+    const { ask } = open({ script: [{ question: 'count', answer: 'one two three four' }] });
+    const sampling = { ...greedy, logprobsTop: 3, stop: ['e f'] };
+    const { text, events } = await ask(request('count', { sampling }));
+    expect(text).toBe('one two thre');
+    const logprobs = events.flatMap((event) => (event.kind === 'text' ? (event.logprobs ?? []) : []));
+    expect(Buffer.from(logprobs.flatMap(({ bytes }) => bytes)).toString()).toBe(text);
+    for (const { token, logprob, top } of logprobs) {
+      expect(top).toHaveLength(3);
+      expect(top[0]).toMatchObject({ token, logprob });
+    }
+    const { events: without } = await ask(request('count'));
+    expect(without.some((event) => event.kind === 'text' && event.logprobs !== undefined)).toBe(false);
+  });
+
+  it('refuses tokens that the model does not have (TOKEN_UNKNOWN), and goes on', async () => {
+    const { ask } = open({ script: [{ question: 'hi', answer: 'yes' }] });
+    for (const wrong of [{ stopTokens: [1_000_000] }, { logitBias: [{ token: -1, bias: 1 }] }])
+      await expect(ask(request('hi', { sampling: { ...greedy, ...wrong } }))).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect((await ask(request('hi'))).text).toBe('yes');
   });
 
   it('gives the same text alone and under load, greedy and sampled (R22)', async () => {

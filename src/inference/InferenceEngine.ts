@@ -22,12 +22,12 @@ import {
 import { AdapterRegistry } from './AdapterRegistry.js';
 import { ChatTemplate } from './ChatTemplate.js';
 import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
-import { checkSampling } from './checkSampling.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
 import type { InferenceMetrics } from './metrics.js';
 import type { InferenceOptions } from './options.js';
 import type { BatchPlan } from './planStep.js';
+import { checkSampling } from './sampling/checkSampling.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -164,7 +164,7 @@ export class InferenceEngine implements ModelService {
   #accept(request: GenerateRequest): GenerationTask {
     const { clock, random, config, stepBackend } = this.#parts;
     this.#checkModel(request.model, config.chatModel.name);
-    checkSampling(request.sampling);
+    checkSampling(request.sampling, stepBackend.facts.vocabularySize);
     const prompt = this.#template.encode(request.messages);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
     const task: GenerationTask = new GenerationTask({

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickClock, SimEngineLauncher, simStepCost, toyEngineConfig } from '../../sim/engine/index.js';
 import type { EngineLauncher, GenerateEvent, GenerateRequest } from '../platform/index.js';
-import { platformError } from '../platform/index.js';
+import { plainSampling, platformError } from '../platform/index.js';
 import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
 import { type EngineChange, EngineSupervisor } from './EngineSupervisor.js';
 import { engineOptions } from './options.js';
@@ -14,7 +14,7 @@ const request = (content: string, overrides: Partial<GenerateRequest> = {}): Gen
   requestId: content,
   model: 'default',
   messages: [{ role: 'user', content }],
-  sampling: { tokensMax: 40, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  sampling: { ...plainSampling, tokensMax: 40 },
   priority: 'normal',
   ...overrides,
 });

@@ -6,13 +6,66 @@ export interface SamplingOptions {
   readonly topP: number;
   /** 0 = off. */
   readonly topK: number;
-  /** 1 = off. */
+  /** Tokens less likely than this share of the likeliest are dropped; 0 = off. */
+  readonly minP: number;
+  /** Tokens are kept by how near their surprise is to the expected one until they weigh this much; 1 = off. */
+  readonly typicalP: number;
+  /** Divides the logits of tokens in the answer; 1 = off. */
   readonly repetitionPenalty: number;
+  /** Subtracted once from the logit of a token that is in the answer; 0 = off. */
+  readonly presencePenalty: number;
+  /** Subtracted for each time a token is in the answer; 0 = off. */
+  readonly frequencyPenalty: number;
+  /** Added to the logits of single tokens. */
+  readonly logitBias: readonly LogitBias[];
   /** Same seed = same tokens, alone or under load (R22). Without one the request draws from the shard's randomness. */
   readonly seed?: number;
   /** Generation ends before the first of these; none of its characters is emitted. */
   readonly stop: readonly string[];
+  /** Generation ends at one of these tokens, which is not part of the answer, as at the model's own end tokens. */
+  readonly stopTokens: readonly number[];
+  /** Neither end tokens nor stop tokens are drawn before the answer has so many; 0 = off. */
+  readonly tokensMin: number;
+  /** The model's end tokens are never drawn: the answer runs to `tokensMax` or a stop. */
+  readonly ignoreEnd: boolean;
+  /** Tells the likeliest alternatives of each token of the answer: so many beside the token itself. Absent = no probabilities at all. */
+  readonly logprobsTop?: number;
 }
+
+export interface LogitBias {
+  readonly token: number;
+  readonly bias: number;
+}
+
+/** A token with the natural logarithm of its probability in the model's own distribution, before penalties, bias and temperature. */
+export interface TokenLogprob {
+  readonly token: number;
+  /** UTF-8; may be a part of a character. */
+  readonly bytes: readonly number[];
+  readonly logprob: number;
+}
+
+export interface AnswerLogprob extends TokenLogprob {
+  /** Likeliest first. */
+  readonly top: readonly TokenLogprob[];
+}
+
+/** Greedy, with everything else off. */
+export const plainSampling: Omit<SamplingOptions, 'tokensMax'> = {
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  typicalP: 1,
+  repetitionPenalty: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  logitBias: [],
+  stop: [],
+  stopTokens: [],
+  tokensMin: 0,
+  ignoreEnd: false,
+};
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -47,7 +100,7 @@ export interface GenerateTiming {
 export type GenerateEvent =
   | { readonly kind: 'admitted'; readonly promptTokens: number }
   | { readonly kind: 'progress' }
-  | { readonly kind: 'text'; readonly text: string; readonly tokens: number }
+  | { readonly kind: 'text'; readonly text: string; readonly tokens: number; readonly logprobs?: readonly AnswerLogprob[] }
   | { readonly kind: 'finished'; readonly finishReason: 'stop' | 'length'; readonly usage: TokenUsage; readonly timing: GenerateTiming };
 
 export interface EmbedRequest {
@@ -100,7 +153,7 @@ export interface ModelAbilities {
  * Request-level inference of one shard (R18): the engine child over IPC, a server the user runs, or the engine in-process under
  * simulation. Aborting a signal frees the request's slot within one step.
  * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
- * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID.
+ * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID, TOKEN_UNKNOWN.
  */
 export interface ModelService {
   readonly abilities: ModelAbilities;

@@ -114,6 +114,13 @@ export const platformErrors = {
     meaning: 'The adapter file cannot be read or does not fit the model.',
     action: 'Give a GGUF LoRA adapter trained for this model.',
   },
+  TOKEN_UNKNOWN: {
+    httpStatus: 400,
+    errorNum: 400,
+    retryable: false,
+    meaning: 'A token id in logit_bias or stop_token_ids is not in the vocabulary of the model.',
+    action: 'Take ids from /tokenize of the same model.',
+  },
   CONTEXT_LENGTH_EXCEEDED: {
     httpStatus: 400,
     errorNum: 8102,

@@ -8,20 +8,23 @@ export type { HttpHandler, HttpListener, HttpRequest, HttpResponse } from './Htt
 export type { LogFields, Logger } from './Logger.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
-export type {
-  ChatMessage,
-  EmbedRequest,
-  EmbedResult,
-  GenerateEvent,
-  GenerateRequest,
-  GenerateTiming,
-  LoadedAdapter,
-  LoadReport,
-  ModelAbilities,
-  ModelFacts,
-  ModelService,
-  SamplingOptions,
-  TokenUsage,
+export {
+  type AnswerLogprob,
+  type ChatMessage,
+  type EmbedRequest,
+  type EmbedResult,
+  type GenerateEvent,
+  type GenerateRequest,
+  type GenerateTiming,
+  type LoadedAdapter,
+  type LoadReport,
+  type ModelAbilities,
+  type ModelFacts,
+  type ModelService,
+  plainSampling,
+  type SamplingOptions,
+  type TokenLogprob,
+  type TokenUsage,
 } from './ModelService.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';

@@ -1,4 +1,4 @@
-import { type GenerateEvent, platformError } from '../../platform/index.js';
+import { type GenerateEvent, plainSampling, platformError } from '../../platform/index.js';
 import { ChildEngineLauncher, PinoLogger } from '../../platform/node/index.js';
 import { resolveModel } from '../resolveModel.js';
 import type { AnswerSource } from './evaluateAdapter.js';
@@ -23,7 +23,7 @@ export async function engineAnswers(options: {
     const { digest } = await launched.modelService.loadAdapter({ path: options.adapter, scale: 1 }, signal);
     return {
       ask: async (question, { withAdapter }) => {
-        const sampling = { tokensMax: engine.answerTokensMax, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+        const sampling = { ...plainSampling, tokensMax: engine.answerTokensMax };
         const request = {
           requestId: question,
           model: 'default',

@@ -1,6 +1,7 @@
 import { type CompiledExpression, compileExpression, type InferNode, type PlanExpression, toText } from '../../aql/index.js';
 import { type JsonValue, sha256Hex } from '../../base/index.js';
 import type { ClusterRequest } from '../../cooperation/index.js';
+import { plainSampling } from '../../platform/index.js';
 import type { Row } from '../Block.js';
 import { guardsHold } from '../operators/guardsHold.js';
 import type { SequenceContext } from '../SequenceContext.js';
@@ -77,11 +78,16 @@ export class InferCalls {
       messages,
       ...(domain !== undefined && { domain }),
       sampling: {
+        ...plainSampling,
         tokensMax: options.max_tokens,
         temperature: options.temperature,
         topP: options.top_p,
         topK: options.top_k,
+        minP: options.min_p,
+        typicalP: options.typical_p,
         repetitionPenalty: options.repetition_penalty,
+        presencePenalty: options.presence_penalty,
+        frequencyPenalty: options.frequency_penalty,
         ...(seed !== undefined && { seed }),
         stop: options.stop,
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GenerateRequest, LoadReport } from '../index.js';
+import { type GenerateRequest, type LoadReport, plainSampling } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand } from './engineMessages.js';
 
@@ -8,7 +8,7 @@ const request: GenerateRequest = {
   requestId: 'r',
   model: 'default',
   messages: [{ role: 'user', content: 'x' }],
-  sampling: { tokensMax: 8, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  sampling: { ...plainSampling, tokensMax: 8 },
   priority: 'normal',
 };
 

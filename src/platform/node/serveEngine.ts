@@ -1,5 +1,5 @@
 import { assert, assertNever, toOstrakaError } from '../../base/index.js';
-import type { EngineConfig, LoadReport, ModelService } from '../index.js';
+import { type EngineConfig, type LoadReport, type ModelService, plainSampling } from '../index.js';
 import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
 
 const loadIntervalMs = 100;
@@ -46,7 +46,7 @@ function endWith(thrown: unknown): void {
 /** One token and one vector: the first request then meets touched weights and reserved graphs. */
 async function warmUp(service: ModelService): Promise<void> {
   const { signal } = new AbortController();
-  const sampling = { tokensMax: 2, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+  const sampling = { ...plainSampling, tokensMax: 2 };
   const messages = [{ role: 'user' as const, content: 'Hello' }];
   const request = { requestId: 'warm-up', model: 'default', messages, sampling, priority: 'normal' as const };
   for await (const event of service.generate(request, signal)) if (event.kind === 'finished') break;

@@ -2,7 +2,13 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EngineSupervisor, engineOptions } from '../../../src/models/index.js';
-import type { EngineConfig, GenerateEvent, GenerateRequest, LaunchedEngine } from '../../../src/platform/index.js';
+import {
+  type EngineConfig,
+  type GenerateEvent,
+  type GenerateRequest,
+  type LaunchedEngine,
+  plainSampling,
+} from '../../../src/platform/index.js';
 import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics } from '../../../src/platform/node/index.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
@@ -15,7 +21,7 @@ const request = (content: string, tokensMax = 24): GenerateRequest => ({
   requestId: 'test',
   model: 'default',
   messages: [{ role: 'user', content }],
-  sampling: { tokensMax, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] },
+  sampling: { ...plainSampling, tokensMax },
   priority: 'normal',
 });
 

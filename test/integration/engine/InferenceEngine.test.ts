@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GenerateRequest, SamplingOptions } from '../../../src/platform/index.js';
+import { type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
 import {
   LlamaEmbeddingBackend,
   LlamaStepBackend,
@@ -13,7 +13,7 @@ import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.j
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
 
-const greedy: SamplingOptions = { tokensMax: 32, temperature: 0, topP: 1, topK: 0, repetitionPenalty: 1, stop: [] };
+const greedy: SamplingOptions = { ...plainSampling, tokensMax: 32 };
 
 const passage =
   'The harbour office keeps a log of every ship. A ship is entered with its name, its captain, its cargo and the hour of its arrival. ' +
@@ -56,6 +56,14 @@ describe('InferenceEngine on SmolLM2-135M', () => {
   });
   afterAll(() => engine.close(new Error('test is over')));
 
+  const firstLogprob = async (content: string) => {
+    const sampling = { ...greedy, tokensMax: 8, logprobsTop: 5 };
+    for await (const event of engine.generate(request(content, { sampling }), signal)) {
+      const first = event.kind === 'text' ? event.logprobs?.[0] : undefined;
+      if (first) return first;
+    }
+    throw new Error('no text');
+  };
   const answer = async (asked: GenerateRequest): Promise<string> => {
     let text = '';
     for await (const event of engine.generate(asked, new AbortController().signal)) if (event.kind === 'text') text += event.text;
@@ -81,12 +89,38 @@ describe('InferenceEngine on SmolLM2-135M', () => {
   });
 
   it('gives the same text for the same seed alone and under load, another for another seed (R22)', { timeout: 120_000 }, async () => {
-    const sampling = { ...greedy, temperature: 0.8, topP: 0.95, topK: 40, repetitionPenalty: 1.1 };
+    const sampling = {
+      ...greedy,
+      temperature: 0.8,
+      topP: 0.95,
+      topK: 40,
+      minP: 0.02,
+      typicalP: 0.97,
+      repetitionPenalty: 1.1,
+      presencePenalty: 0.2,
+      frequencyPenalty: 0.1,
+    };
     const requests = questions.slice(0, 8).map((question, index) => request(question, { sampling: { ...sampling, seed: index } }));
     const alone = await oneByOne(requests);
     expect(await Promise.all(requests.map(answer))).toEqual(alone);
     const story = (seed: number) => answer(request('Tell me a story.', { sampling: { ...sampling, seed } }));
     expect(await story(1)).not.toBe(await story(2));
+  });
+
+  it('keeps tokensMin, ignoreEnd, stop tokens and bias on the real vocabulary (R22)', { timeout: 60_000 }, async () => {
+    const usageOf = async (sampling: Partial<SamplingOptions>) => {
+      for await (const event of engine.generate(request('Say hi.', { sampling: { ...greedy, ...sampling } }), signal))
+        if (event.kind === 'finished') return { reason: event.finishReason, tokens: event.usage.completionTokens };
+      return undefined;
+    };
+    const plain = await usageOf({ tokensMax: 200 });
+    expect(plain?.reason).toBe('stop');
+    expect(await usageOf({ tokensMax: 200, ignoreEnd: true })).toEqual({ reason: 'length', tokens: 200 });
+    expect((await usageOf({ tokensMax: 200, tokensMin: 150 }))?.tokens).toBeGreaterThanOrEqual(150);
+    const first = await firstLogprob('Say hi.');
+    expect(await usageOf({ stopTokens: [first.token] })).toEqual({ reason: 'stop', tokens: 0 });
+    const banned = await answer(request('Say hi.', { sampling: { ...greedy, logitBias: [{ token: first.token, bias: -100 }] } }));
+    expect(banned.startsWith(Buffer.from(first.bytes).toString())).toBe(false);
   });
 
   it('serves two adapters and the base model at once, each as alone (R21)', { timeout: 120_000 }, async () => {

@@ -1,0 +1,14 @@
+import type { SamplingOptions } from '../../platform/index.js';
+
+/** What a token is picked from. */
+export interface SampleRequest {
+  /** Logits of one row; not changed. */
+  readonly logits: Float32Array;
+  readonly sampling: SamplingOptions;
+  /** Seed of the request; the token's place in the answer picks the number of its stream. */
+  readonly seed: number;
+  /** Tokens of the answer so far: penalties look at these and not at the prompt, so that an answer may quote it. */
+  readonly answer: readonly number[];
+  /** The model's own end tokens. */
+  readonly endTokens: ReadonlySet<number>;
+}
