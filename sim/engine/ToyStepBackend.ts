@@ -61,6 +61,7 @@ export class ToyStepBackend implements StepBackend {
       chatTemplate,
       beginText: '<|im_start|>',
       endText: '<|im_end|>',
+      cutsAnywhere: true,
     };
   }
 
@@ -100,11 +101,32 @@ export class ToyStepBackend implements StepBackend {
   }
 
   moveSequence(from: number, to: number): void {
+    this.copySequence(from, to);
+    this.truncateSequence(from, 0);
+  }
+
+  copySequence(from: number, to: number): void {
     const [source, target] = [this.#sequenceOf(from), this.#sequenceOf(to)];
-    assert(from !== to && target.tokens.length === 0, 'a sequence moves to an empty id', { from, to });
+    assert(from !== to && target.tokens.length === 0, 'a sequence is copied to an empty id', { from, to });
     target.tokens.push(...source.tokens);
     target.hashes.push(...source.hashes.slice(1));
-    this.truncateSequence(from, 0);
+  }
+
+  sequenceLength(sequence: number): number {
+    return this.#sequenceOf(sequence).tokens.length;
+  }
+
+  exportSequence(sequence: number): Uint8Array {
+    return utf8.encode(JSON.stringify(this.#sequenceOf(sequence)));
+  }
+
+  importSequence(sequence: number, state: Uint8Array, length: number): void {
+    const target = this.#sequenceOf(sequence);
+    assert(target.tokens.length === 0, 'a state is put into an empty sequence', { sequence });
+    const source = parseState(state);
+    if (source?.tokens.length !== length) throw platformError('KV_STATE_INVALID', `sequence ${sequence}: not a state of ${length} tokens`);
+    target.tokens.push(...source.tokens);
+    target.hashes.push(...source.hashes.slice(1));
   }
 
   useAdapter(adapterDigest: string | null): void {
@@ -176,6 +198,14 @@ export class ToyStepBackend implements StepBackend {
 
 function checkToken(token: number): void {
   assert(Number.isInteger(token) && token >= 0 && token < vocabularySize, 'a token id is in the vocabulary', { token, vocabularySize });
+}
+
+function parseState(state: Uint8Array): Sequence | undefined {
+  try {
+    return JSON.parse(utf8.decode(state)) as Sequence;
+  } catch {
+    return undefined; // bytes that were no state: the caller refuses them
+  }
 }
 
 /** The last user message and the bytes of the answer so far. */

@@ -12,6 +12,11 @@ export interface BackendFacts {
   readonly chatTemplate: string;
   readonly beginText: string;
   readonly endText: string;
+  /**
+   * A sequence may be cut at any position and go on from there with the same bits. False for models that keep a running state or forget
+   * behind a sliding window: their prefixes are never reused.
+   */
+  readonly cutsAnywhere: boolean;
 }
 
 export interface BackendRow {
@@ -41,6 +46,18 @@ export interface StepBackend {
   truncateSequence(sequence: number, fromPosition: number): void;
   /** Gives a sequence's contents to another id, which must be empty; `from` is empty afterwards. The next logits are the same bits. */
   moveSequence(from: number, to: number): void;
+  /** Gives a copy of a sequence's contents to an empty id. The next logits of both are the same bits. */
+  copySequence(from: number, to: number): void;
+  /** Positions that the model itself holds of a sequence: what the accounting of pages is reconciled with. */
+  sequenceLength(sequence: number): number;
+  /** The contents of a sequence as bytes of host memory, for this model, build and context alone. */
+  exportSequence(sequence: number): Uint8Array;
+  /**
+   * Fills an empty sequence with exported bytes of `length` positions; the next logits are the same bits as before the export. Bytes of
+   * another form are refused and leave the sequence empty: KV_STATE_INVALID. Flipped bits are not noticed: callers keep a checksum where
+   * bytes leave the process.
+   */
+  importSequence(sequence: number, state: Uint8Array, length: number): void;
   /** Adapter for all rows of the next decodes; null = base model. */
   useAdapter(adapterDigest: string | null): void;
   /** Reads and checks a LoRA file; its identity is the SHA-256 of its content. Refused when `digest` is given and differs. */

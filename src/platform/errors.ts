@@ -114,6 +114,13 @@ export const platformErrors = {
     meaning: 'The adapter file cannot be read or does not fit the model.',
     action: 'Give a GGUF LoRA adapter trained for this model.',
   },
+  KV_STATE_INVALID: {
+    httpStatus: 500,
+    errorNum: 0,
+    retryable: true,
+    meaning: 'A stored state of a sequence was not taken by the model; nothing of it is used.',
+    action: 'Nothing: the prompt is computed again.',
+  },
   TOKEN_UNKNOWN: {
     httpStatus: 400,
     errorNum: 400,

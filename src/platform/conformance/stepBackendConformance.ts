@@ -113,6 +113,54 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
       expect(() => backend.moveSequence(3, 3)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
     });
 
+    it('copies a sequence: both go on with the same bits, also after a cut', () => {
+      prefill(2, [150]);
+      backend.decode([next(2, 150)]);
+      const expected = backend.logits(0).slice();
+      backend.truncateSequence(2, 150);
+      backend.truncateSequence(0, 0);
+      backend.copySequence(2, 0);
+      expect([0, 2].map((sequence) => backend.sequenceLength(sequence))).toEqual([150, 150]);
+      backend.decode([next(0, 150), next(2, 150)]);
+      expect(backend.logits(0)).toEqual(expected);
+      expect(backend.logits(1)).toEqual(expected);
+      const whole = prefill(1, [200]);
+      backend.truncateSequence(0, 100);
+      backend.decode(rowsOf(0, 100, 200));
+      expect(backend.logits(99)).toEqual(whole);
+      expect(() => backend.copySequence(2, 0)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    });
+
+    it('exports a sequence and imports it into another id with the same bits, also after a cut', () => {
+      const whole = prefill(3, [200]);
+      backend.decode([next(3, 200)]);
+      const afterOne = backend.logits(0).slice();
+      backend.truncateSequence(3, 200);
+      const state = backend.exportSequence(3);
+      for (const sequence of [0, 1, 3]) backend.truncateSequence(sequence, 0);
+      backend.importSequence(1, state, 200);
+      expect(backend.sequenceLength(1)).toBe(200);
+      backend.decode([next(1, 200)]);
+      expect(backend.logits(0)).toEqual(afterOne);
+      backend.importSequence(0, state, 200);
+      backend.truncateSequence(0, 117);
+      backend.decode(rowsOf(0, 117, 200));
+      expect(backend.logits(82)).toEqual(whole);
+      expect(() => backend.importSequence(0, state, 200)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+    });
+
+    it('refuses a state that is cut off, of another length or no state, and stays usable', () => {
+      const whole = prefill(0, [200]);
+      const state = backend.exportSequence(0);
+      backend.truncateSequence(0, 0);
+      const invalid = expect.objectContaining({ code: 'KV_STATE_INVALID' });
+      const wrong = [state.slice(0, state.length >> 1), state.slice(0, state.length - 1), new Uint8Array(0), new Uint8Array(512).fill(7)];
+      for (const bytes of wrong) expect(() => backend.importSequence(0, bytes, 200)).toThrow(invalid);
+      expect(() => backend.importSequence(0, state, 199)).toThrow(invalid);
+      expect(backend.sequenceLength(0)).toBe(0);
+      expect(prefill(0, [200])).toEqual(whole);
+    });
+
     it('switches an adapter on and off', () => {
       const base = prefill(0, [100]);
       const { digest } = backend.loadAdapter({ path: adapterPath, scale: 1 });

@@ -185,6 +185,14 @@ export interface LlamaApi {
   readonly quantize: (from: string, to: string, params: QuantizeParams) => number;
   /** Only whole sequences (from -1 to -1): a range ends the process when each sequence has a cache of its own. */
   readonly copySequence: (memory: Pointer, source: number, target: number, from: -1, to: -1) => void;
+  readonly lastPositionOfSequence: (memory: Pointer, sequence: number) => number;
+  readonly stateSize: (context: Pointer, sequence: number) => number | bigint;
+  /** Bytes written, or read; 0 = refused. */
+  readonly getState: (context: Pointer, target: Uint8Array, bytes: number, sequence: number) => number | bigint;
+  readonly setState: (context: Pointer, source: Uint8Array, bytes: number, sequence: number) => number | bigint;
+  readonly slidingWindowTokens: (model: Pointer) => number;
+  readonly isRecurrent: (model: Pointer) => boolean;
+  readonly isHybrid: (model: Pointer) => boolean;
   readonly adapterInit: (model: Pointer, path: string) => MaybePointer;
   readonly adapterFree: (adapter: Pointer) => void;
   readonly setAdapters: (context: Pointer, adapters: BigUint64Array | null, count: number, scales: Float32Array | null) => number;
@@ -255,6 +263,13 @@ function bindApi(library: LibraryHandle): LlamaApi {
     quantizeDefaults: bind('model_quantize_default_params', quantizeParams, []),
     quantize: bind('model_quantize', 'uint32', ['str', 'str', koffi.pointer(quantizeParams)]),
     copySequence: bind('memory_seq_cp', 'void', ['void*', 'int32', 'int32', 'int32', 'int32']),
+    lastPositionOfSequence: bind('memory_seq_pos_max', 'int32', ['void*', 'int32']),
+    stateSize: bind('state_seq_get_size', 'size_t', ['void*', 'int32']),
+    getState: bind('state_seq_get_data', 'size_t', ['void*', 'uint8*', 'size_t', 'int32']),
+    setState: bind('state_seq_set_data', 'size_t', ['void*', 'uint8*', 'size_t', 'int32']),
+    slidingWindowTokens: bind('model_n_swa', 'int32', ['void*']),
+    isRecurrent: bind('model_is_recurrent', 'bool', ['void*']),
+    isHybrid: bind('model_is_hybrid', 'bool', ['void*']),
     adapterInit: bind('adapter_lora_init', 'void*', ['void*', 'str']),
     adapterFree: bind('adapter_lora_free', 'void', ['void*']),
     setAdapters: bind('set_adapters_lora', 'int32', ['void*', 'uint64*', 'size_t', 'float*']),

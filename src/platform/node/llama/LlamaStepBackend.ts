@@ -97,12 +97,42 @@ export class LlamaStepBackend implements StepBackend {
   }
 
   moveSequence(from: number, to: number): void {
+    this.copySequence(from, to);
+    this.truncateSequence(from, 0);
+  }
+
+  copySequence(from: number, to: number): void {
     this.#checkSequence(from);
     this.#checkSequence(to);
-    assert(from !== to && this.#lengths[to] === 0, 'a sequence moves to an empty id', { from, to });
+    assert(from !== to && this.#lengths[to] === 0, 'a sequence is copied to an empty id', { from, to });
     this.#model.api.copySequence(this.#memory, from, to, -1, -1);
     this.#lengths[to] = this.#lengths[from] as number;
-    this.truncateSequence(from, 0);
+  }
+
+  sequenceLength(sequence: number): number {
+    this.#checkSequence(sequence);
+    return this.#model.api.lastPositionOfSequence(this.#memory, sequence) + 1;
+  }
+
+  exportSequence(sequence: number): Uint8Array {
+    this.#checkSequence(sequence);
+    const { api } = this.#model;
+    const state = new Uint8Array(Number(api.stateSize(this.#context, sequence)));
+    const written = Number(api.getState(this.#context, state, state.length, sequence));
+    if (written === state.length) return state;
+    throw platformError('ENGINE_STEP_FAILED', `sequence ${sequence}: ${written} of ${state.length} bytes of its state were written`);
+  }
+
+  importSequence(sequence: number, state: Uint8Array, length: number): void {
+    this.#checkSequence(sequence);
+    assert(this.#lengths[sequence] === 0, 'a state is put into an empty sequence', { sequence });
+    const read = state.length === 0 ? 0 : Number(this.#model.api.setState(this.#context, state, state.length, sequence));
+    if (read === state.length && read > 0 && this.sequenceLength(sequence) === length) {
+      this.#lengths[sequence] = length;
+      return;
+    }
+    this.#model.api.removeFromSequence(this.#memory, sequence, -1, -1);
+    throw platformError('KV_STATE_INVALID', `sequence ${sequence} took ${read} of ${state.length} bytes of a state of ${length} tokens`);
   }
 
   useAdapter(adapterDigest: string | null): void {
@@ -203,5 +233,6 @@ function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaSte
     chatTemplate: api.chatTemplate(model.model, null) ?? '',
     beginText: textOf(api.beginToken(vocabulary)),
     endText: textOf(api.endToken(vocabulary)),
+    cutsAnywhere: api.slidingWindowTokens(model.model) === 0 && !api.isRecurrent(model.model) && !api.isHybrid(model.model),
   };
 }
