@@ -62,6 +62,7 @@ export class ToyStepBackend implements StepBackend {
       beginText: '<|im_start|>',
       endText: '<|im_end|>',
       cutsAnywhere: true,
+      kvBytesPerToken: 24,
     };
   }
 

@@ -1,3 +1,4 @@
+import { type InferenceOptions, inferenceOptions } from '../../src/inference/index.js';
 import type { EngineConfig, Logger, Metrics, Random, StepBackend } from '../../src/platform/index.js';
 import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
 import { QuickClock } from './QuickClock.js';
@@ -13,6 +14,8 @@ export interface ToyEngineOptions {
   readonly contextTokens: number;
   readonly queueRequestsMax: number;
   readonly script: readonly ScriptedAnswer[];
+  /** Options of the scheduler, where a test wants others. */
+  readonly inference?: Partial<InferenceOptions>;
   /** Wraps the toy, for tests that watch or break its calls. */
   readonly wrap?: (backend: StepBackend) => StepBackend;
 }
@@ -39,7 +42,7 @@ export function openToyEngine(options: ToyEngineOptions): ToyEngine {
   const clock = new QuickClock();
   const config = toyEngineConfig({ sequences, contextTokens, queueRequestsMax });
   const toy = new ToyStepBackend({ sequences, contextTokens, script });
-  const engine = assembleEngine(config, {
+  const platform = {
     stepBackend: wrap === undefined ? toy : wrap(toy),
     embeddingBackend: new ToyEmbeddingBackend(),
     pacer: new SimStepPacer(clock, simStepCost),
@@ -47,6 +50,7 @@ export function openToyEngine(options: ToyEngineOptions): ToyEngine {
     random,
     logger,
     metrics,
-  });
+  };
+  const engine = assembleEngine(config, platform, inferenceOptions.parse(options.inference ?? {}));
   return { engine, clock, config };
 }

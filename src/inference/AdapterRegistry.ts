@@ -25,6 +25,13 @@ export class AdapterRegistry {
     return entry?.release === undefined ? entry?.adapter : undefined;
   }
 
+  /** Scale of a loaded adapter, also of one that is to go. */
+  scaleOf(digest: string): number {
+    const entry = this.#entries.get(digest);
+    assert(entry !== undefined, 'an adapter in use is loaded');
+    return entry.adapter.scale;
+  }
+
   has(digest: string): boolean {
     return this.#entries.has(digest);
   }

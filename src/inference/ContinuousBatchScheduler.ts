@@ -1,5 +1,6 @@
 import { assert } from '../base/index.js';
 import type { LoadReport } from '../platform/index.js';
+import { choosePreemption } from './choosePreemption.js';
 import type { InferenceOptions } from './options.js';
 import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
@@ -8,9 +9,17 @@ import { RequestQueue, type Waiting } from './RequestQueue.js';
 export interface ScheduledRequest extends Waiting {
   readonly adapterDigest: string | null;
   readonly promptTokens: number;
+  readonly replayTokens: number;
+  readonly answered: boolean;
   sequence: number;
   admission: number;
+  readonly turnTokens: number;
+  readonly rows: number;
+  /** Monotonic milliseconds of the last admission. */
+  admittedMs: number;
+  waitingSinceMs: number;
   prefilledTokens: number;
+  replayedTokens: number;
 }
 
 export interface SchedulerBounds {
@@ -49,20 +58,49 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     this.#queue.push(request);
   }
 
-  /** Gives free sequences to waiting requests, the lowest free id first: dense ids keep a decode step in one pass. */
-  admit(nowMs: number): readonly Request[] {
+  /**
+   * Gives free sequences to waiting requests, the lowest free id first: dense ids keep a decode step in one pass. `hasRoomFor` says whether
+   * the pages suffice; a request that finds none waits, and with it those behind it.
+   */
+  admit(nowMs: number, hasRoomFor: (request: Request) => boolean): readonly Request[] {
     const admitted: Request[] = [];
     for (let sequence = 0; sequence < this.#holders.length; sequence++) {
       if (this.#holders[sequence] !== undefined) continue;
-      const request = this.#queue.shift(nowMs);
-      if (request === undefined) break;
+      const request = this.#queue.first(nowMs);
+      if (request === undefined || !hasRoomFor(request)) break;
+      this.#queue.remove(request);
       request.sequence = sequence;
       request.admission = this.#admissions++;
+      request.admittedMs = nowMs;
       this.#holders[sequence] = request;
-      this.#sampleQueueMs(nowMs - request.submittedMs);
+      this.#sampleQueueMs(nowMs - request.waitingSinceMs);
       admitted.push(request);
     }
     return admitted;
+  }
+
+  /** The running request that should give up its sequence now, if any; the caller takes its rows out and calls `suspend`. */
+  preemption(nowMs: number, pages: { readonly free: number; readonly canKeep: (rows: number) => boolean }): Request | undefined {
+    return choosePreemption(
+      {
+        running: this.#running(),
+        next: this.#queue.first(nowMs),
+        hasFreeSequence: this.#holders.includes(undefined),
+        freePages: pages.free,
+        canKeep: pages.canKeep,
+        nowMs,
+      },
+      this.#options,
+    );
+  }
+
+  /** Takes a request out of its sequence and lets it wait again. */
+  suspend(request: Request, nowMs: number): void {
+    assert(this.#holders[request.sequence] === request, 'a running request is suspended', { sequence: request.sequence });
+    this.#holders[request.sequence] = undefined;
+    request.sequence = noSequence;
+    request.waitingSinceMs = nowMs;
+    this.#queue.pushBack(request);
   }
 
   /**
@@ -87,7 +125,10 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   /** A plan has run: its rows are computed. */
   complete(plan: BatchPlan): void {
     this.#turn = turnAfter(this.#turn, plan);
-    if (plan.kind === 'prefill') this.holderOf(plan.sequence).prefilledTokens += plan.rows;
+    if (plan.kind !== 'prefill') return;
+    const holder = this.holderOf(plan.sequence);
+    if (plan.from < holder.promptTokens) holder.prefilledTokens += plan.rows;
+    else holder.replayedTokens += plan.rows;
   }
 
   holderOf(sequence: number): Request {

@@ -3,6 +3,7 @@ import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platfor
 import { AnswerText } from './AnswerText.js';
 import { noSequence, type ScheduledRequest } from './ContinuousBatchScheduler.js';
 import { PendingLogprobs } from './PendingLogprobs.js';
+import type { SuspendedRows } from './pages/PagedKVCache.js';
 import { logprobsOf } from './sampling/logprobsOf.js';
 import { sampleToken } from './sampling/sampleToken.js';
 
@@ -32,7 +33,15 @@ export class GenerationTask implements ScheduledRequest {
   readonly events: AsyncQueue<GenerateEvent>;
   sequence: number = noSequence;
   admission = 0;
+  admittedMs = 0;
+  waitingSinceMs: number;
   prefilledTokens = 0;
+  replayTokens = 0;
+  replayedTokens = 0;
+  /** Rows that wait in a buffer while the request is suspended. */
+  suspended: SuspendedRows | undefined;
+  /** Prompt tokens that were not computed, since another prompt had them. */
+  cachedTokens = 0;
   /** What the request held is given back; the engine sets it. */
   retired = false;
 
@@ -43,7 +52,9 @@ export class GenerationTask implements ScheduledRequest {
   readonly #text: AnswerText;
   readonly #logprobs = new PendingLogprobs();
   #tokensShown = 0;
-  #queueMs = 0;
+  #tokensBeforeTurn = 0;
+  /** Negative until the first admission. */
+  #queueMs = -1;
   #firstTokenMs = 0;
   #lastEventMs: number;
   #finished = false;
@@ -54,6 +65,7 @@ export class GenerationTask implements ScheduledRequest {
     this.priority = request.priority;
     this.prompt = prompt;
     this.submittedMs = submittedMs;
+    this.waitingSinceMs = submittedMs;
     this.events = new AsyncQueue({ itemsMax: request.sampling.tokensMax + eventsBeyondTokens, onReturn });
     this.#sampling = request.sampling;
     this.#seed = seed;
@@ -64,6 +76,34 @@ export class GenerationTask implements ScheduledRequest {
 
   get promptTokens(): number {
     return this.prompt.length;
+  }
+
+  get turnTokens(): number {
+    return this.#answer.length - this.#tokensBeforeTurn;
+  }
+
+  get rows(): number {
+    return this.prefilledTokens + Math.max(0, this.#answer.length - 1);
+  }
+
+  get answered(): boolean {
+    return this.#answer.length > 0;
+  }
+
+  /** Tokens at the positions from `from` on, of prompt and answer. */
+  tokensAt(from: number, count: number): readonly number[] {
+    const inPrompt = this.prompt.subarray(from, from + count);
+    const start = Math.max(0, from - this.prompt.length);
+    return [...inPrompt, ...this.#answer.slice(start, start + count - inPrompt.length)];
+  }
+
+  /** The request has its sequence back with so many of its rows in it. */
+  resumed(tokens: number): void {
+    this.#tokensBeforeTurn = this.#answer.length;
+    this.suspended = undefined;
+    this.prefilledTokens = Math.min(tokens, this.prompt.length);
+    this.replayedTokens = Math.max(0, tokens - this.prompt.length);
+    this.replayTokens = Math.max(0, this.#answer.length - 1); // the newest token's row is the next one anyhow
   }
 
   /** All events are out. */
@@ -77,6 +117,7 @@ export class GenerationTask implements ScheduledRequest {
   }
 
   admitted(nowMs: number): void {
+    if (this.#queueMs >= 0) return;
     this.#queueMs = nowMs - this.submittedMs;
     this.#push({ kind: 'admitted', promptTokens: this.prompt.length }, nowMs);
   }
@@ -122,7 +163,7 @@ export class GenerationTask implements ScheduledRequest {
 
   #finish(finishReason: 'stop' | 'length', lastText: string, nowMs: number): void {
     this.#show(lastText, nowMs);
-    const usage = { promptTokens: this.prompt.length, completionTokens: this.#answer.length, cachedTokens: 0 };
+    const usage = { promptTokens: this.prompt.length, completionTokens: this.#answer.length, cachedTokens: this.cachedTokens };
     const timing = { queueMs: this.#queueMs, firstTokenMs: this.#firstTokenMs, totalMs: nowMs - this.submittedMs };
     this.#push({ kind: 'finished', finishReason, usage, timing }, nowMs);
     this.#finished = true;

@@ -26,6 +26,8 @@ import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
 import type { InferenceMetrics } from './metrics.js';
 import type { InferenceOptions } from './options.js';
+import { PagedKVCache } from './pages/PagedKVCache.js';
+import { pagesOf } from './pages/pagesOf.js';
 import type { BatchPlan } from './planStep.js';
 import { checkSampling } from './sampling/checkSampling.js';
 
@@ -56,6 +58,7 @@ export class InferenceEngine implements ModelService {
   readonly #template: ChatTemplate;
   readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
   readonly #embeddings: EmbeddingQueue;
+  readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   #loop: Promise<void> | undefined;
   #closed = false;
@@ -66,6 +69,14 @@ export class InferenceEngine implements ModelService {
     this.#template = new ChatTemplate(stepBackend);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
     this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
+    this.#pages = new PagedKVCache({
+      backend: stepBackend,
+      logger: parts.logger,
+      metrics: parts.metrics,
+      storeBytesMax: options.kvStoreBytesMax,
+      cellPagesMax: Math.min(options.kvCellPagesMax, sequences * pagesOf(stepBackend.facts.contextTokens)),
+      reuseTokensMin: options.prefixTokensMin,
+    });
     const { packTokensMax } = embeddingBackend.facts;
     this.#embeddings = new EmbeddingQueue({ requestsMax: options.embedRequestsMax, packTokensMax });
   }
@@ -238,24 +249,70 @@ export class InferenceEngine implements ModelService {
       this.#failEverything(error);
     } finally {
       this.#loop = undefined;
-      this.#parts.metrics.publish(this.load());
+      this.#publish();
     }
+  }
+
+  #publish(): void {
+    this.#parts.metrics.publish(this.load());
+    this.#parts.metrics.publishPages(this.#pages.cells, this.#pages.store);
   }
 
   #cycle(): Step {
     const nowMs = this.#parts.clock.monotonicMs();
-    for (const task of this.#scheduler.admit(nowMs)) task.admitted(nowMs);
+    this.#preempt(nowMs);
+    for (const task of this.#scheduler.admit(nowMs, (next) => this.#hasRoomFor(next))) this.#seat(task, nowMs);
     const gap = this.#scheduler.closeGap();
-    if (gap !== undefined) this.#parts.stepBackend.moveSequence(gap.from, gap.to);
-    const plan = this.#scheduler.plan();
+    if (gap !== undefined) this.#pages.move(gap.from, gap.to);
+    const plan = this.#planWithPrefix();
     const rows = this.#runPlan(plan);
+    this.#pages.check();
     const embedRows = this.#runPack();
-    this.#parts.metrics.publish(this.load());
+    this.#publish();
     return {
       prefillRows: plan.kind === 'prefill' ? rows.length : 0,
       decodeRows: plan.kind === 'decode' ? rows.length : 0,
       embedRows,
     };
+  }
+
+  /** A request that is suspended keeps its answer and its events; only its rows leave the model. */
+  #preempt(nowMs: number): void {
+    const task = this.#scheduler.preemption(nowMs, { free: this.#pages.cells.free, canKeep: (rows) => this.#pages.canKeep(rows) });
+    if (task === undefined) return;
+    task.suspended = this.#pages.suspend(task.sequence);
+    this.#scheduler.suspend(task, nowMs);
+    this.#parts.metrics.suspended();
+  }
+
+  /** One request may always run, however few pages there are: the context holds it. */
+  #hasRoomFor({ prompt }: GenerationTask): boolean {
+    const { held, free } = this.#pages.cells;
+    return held === 0 || free >= pagesOf(prompt.length) + this.#parts.options.kvHeadroomPages;
+  }
+
+  #seat(task: GenerationTask, nowMs: number): void {
+    this.#pages.open(task.sequence, { scope: this.#scopeOf(task), prompt: task.prompt });
+    if (task.suspended === undefined) task.admitted(nowMs);
+    else task.resumed(this.#pages.resume(task.sequence, task.suspended));
+  }
+
+  /** What rows may be shared within: another adapter, or another scale of it, computes other rows. */
+  #scopeOf({ adapterDigest }: GenerationTask): string {
+    const scale = adapterDigest === null ? 1 : this.#adapters.scaleOf(adapterDigest);
+    return `${this.#parts.config.chatModel.digest}/${adapterDigest ?? ''}@${scale}`;
+  }
+
+  /** Looks for a shared prefix at the last moment, when a prompt that was submitted just before may have ended. */
+  #planWithPrefix(): BatchPlan {
+    const plan = this.#scheduler.plan();
+    if (plan.kind !== 'prefill' || plan.from > 0) return plan;
+    const task = this.#scheduler.holderOf(plan.sequence);
+    const tokens = this.#pages.reuse(plan.sequence);
+    if (tokens === 0) return plan;
+    task.prefilledTokens = tokens;
+    task.cachedTokens = tokens;
+    return this.#scheduler.plan();
   }
 
   #runPlan(plan: BatchPlan): readonly BackendRow[] {
@@ -270,21 +327,33 @@ export class InferenceEngine implements ModelService {
       return rows;
     }
     this.#scheduler.complete(plan);
+    this.#countRows(plan);
     this.#sampleRows(rows);
     return rows;
+  }
+
+  #countRows(plan: Exclude<BatchPlan, { kind: 'idle' }>): void {
+    if (plan.kind === 'decode') {
+      for (const sequence of plan.sequences) this.#pages.grow(sequence, 1);
+      return;
+    }
+    this.#pages.grow(plan.sequence, plan.rows);
+    if (plan.from + plan.rows === this.#scheduler.holderOf(plan.sequence).prompt.length) this.#pages.promptEnded(plan.sequence);
   }
 
   #rowsOf(plan: Exclude<BatchPlan, { kind: 'idle' }>): readonly BackendRow[] {
     if (plan.kind === 'decode') {
       return plan.sequences.map((sequence) => ({ ...this.#scheduler.holderOf(sequence).nextRow, sequence, wantLogits: true }));
     }
-    const { prompt } = this.#scheduler.holderOf(plan.sequence);
-    return Array.from(prompt.subarray(plan.from, plan.from + plan.rows), (token, place) => ({
-      token,
-      position: plan.from + place,
-      sequence: plan.sequence,
-      wantLogits: plan.last && place === plan.rows - 1,
-    }));
+    return this.#scheduler
+      .holderOf(plan.sequence)
+      .tokensAt(plan.from, plan.rows)
+      .map((token, place) => ({
+        token,
+        position: plan.from + place,
+        sequence: plan.sequence,
+        wantLogits: plan.last && place === plan.rows - 1,
+      }));
   }
 
   #sampleRows(rows: readonly BackendRow[]): void {
@@ -318,7 +387,10 @@ export class InferenceEngine implements ModelService {
 
   #failSequences(rows: readonly BackendRow[], thrown: unknown): void {
     this.#logStepFailure(thrown);
-    for (const sequence of new Set(rows.map((row) => row.sequence))) this.#end(this.#scheduler.holderOf(sequence), thrown);
+    for (const sequence of new Set(rows.map((row) => row.sequence))) {
+      this.#pages.drop(sequence);
+      this.#end(this.#scheduler.holderOf(sequence), thrown);
+    }
   }
 
   #logStepFailure(thrown: unknown): void {
@@ -337,7 +409,8 @@ export class InferenceEngine implements ModelService {
     if (task.retired) return;
     task.retired = true;
     const sequence = this.#scheduler.remove(task);
-    if (sequence !== noSequence) this.#parts.stepBackend.truncateSequence(sequence, 0);
+    if (sequence !== noSequence) this.#pages.close(sequence);
+    if (task.suspended !== undefined) this.#pages.discard(task.suspended);
     if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RequestQueue } from './RequestQueue.js';
 
-const waiting = (priority: 'low' | 'normal' | 'high' | 'critical', submittedMs: number) => ({ priority, submittedMs });
+const waiting = (priority: 'low' | 'normal' | 'high' | 'critical', waitingSinceMs: number) => ({ priority, waitingSinceMs });
 
 describe('RequestQueue', () => {
   it('serves the highest priority first, and the older of equals', () => {

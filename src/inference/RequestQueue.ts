@@ -1,15 +1,14 @@
 import { assert, baseError } from '../base/index.js';
 import type { GenerateRequest } from '../platform/index.js';
+import { rankOf } from './rankOf.js';
 
 type Priority = GenerateRequest['priority'];
 
 export interface Waiting {
   readonly priority: Priority;
-  /** Monotonic milliseconds at which it began to wait. */
-  readonly submittedMs: number;
+  /** Monotonic milliseconds at which it began to wait: its submission, or when it was suspended. */
+  readonly waitingSinceMs: number;
 }
-
-const rankOf: { readonly [priority in Priority]: number } = { low: 0, normal: 1, high: 2, critical: 3 };
 
 /**
  * Requests waiting for a sequence. The highest priority goes first, and waiting raises it by one level each `ageingMs`, so that nobody
@@ -36,12 +35,22 @@ export class RequestQueue<Request extends Waiting> {
     this.#waiting.push(request);
   }
 
+  /** Takes back a request that was admitted before: it is not refused, the bound counts new ones. */
+  pushBack(request: Request): void {
+    this.#waiting.push(request);
+  }
+
+  /** The request whose turn it is. */
+  first(nowMs: number): Request | undefined {
+    if (this.#waiting.length === 0) return undefined;
+    const urgency = ({ priority, waitingSinceMs }: Request): number => rankOf[priority] + (nowMs - waitingSinceMs) / this.#ageingMs;
+    return this.#waiting.reduce((best, other) => (urgency(other) > urgency(best) ? other : best));
+  }
+
   /** Takes the request whose turn it is. */
   shift(nowMs: number): Request | undefined {
-    if (this.#waiting.length === 0) return undefined;
-    const urgency = ({ priority, submittedMs }: Request): number => rankOf[priority] + (nowMs - submittedMs) / this.#ageingMs;
-    const first = this.#waiting.reduce((best, other) => (urgency(other) > urgency(best) ? other : best));
-    this.remove(first);
+    const first = this.first(nowMs);
+    if (first !== undefined) this.remove(first);
     return first;
   }
 

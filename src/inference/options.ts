@@ -16,6 +16,24 @@ export const inferenceOptions = z.strictObject({
     .max(64)
     .default(8)
     .describe('steps one adapter group runs while another waits; a switch costs about 20 ms'),
+  sequenceTurnMs: z
+    .int()
+    .min(100)
+    .default(5000)
+    .describe('a request gives up its sequence after so long when another has waited so long, ms; it goes on later where it stopped'),
+  sequenceTurnTokensMin: z.int().min(1).default(16).describe('tokens a request draws at least before it gives up its sequence to an equal'),
+  kvStoreBytesMax: z
+    .int()
+    .min(0)
+    .default(268_435_456)
+    .describe('host memory for prompt prefixes that others may share and for suspended requests, bytes'),
+  kvCellPagesMax: z
+    .int()
+    .min(8)
+    .default(1_048_576)
+    .describe('pages of 16 tokens that running requests may hold together; the context bounds them in any case'),
+  kvHeadroomPages: z.int().min(0).default(0).describe('free pages below which the youngest request of the lowest priority is suspended'),
+  prefixTokensMin: z.int().min(16).default(64).describe('tokens of a shared prefix below which it is computed again'),
   queueAgeingMs: z.int().min(1).default(2000).describe('waiting time that counts as one level of priority, ms'),
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),

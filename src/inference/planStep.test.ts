@@ -5,6 +5,7 @@ import { type BatchPlan, firstTurn, planStep, type SequenceState, turnAfter } fr
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
+const fresh = { replayTokens: 0, replayedTokens: 0, answered: false };
 
 interface Work {
   readonly adapterDigest: string | null;
@@ -41,7 +42,7 @@ function runAll(work: readonly Work[], sequences: number, watch: (plan: BatchPla
     for (let sequence = 0; sequence < sequences && admission < work.length; sequence++) {
       if (slots[sequence] !== undefined) continue;
       const { answerTokens, ...rest } = work[admission] as Work;
-      slots[sequence] = { ...rest, sequence, admission: admission++, prefilledTokens: 0, answerTokensLeft: answerTokens };
+      slots[sequence] = { ...rest, ...fresh, sequence, admission: admission++, prefilledTokens: 0, answerTokensLeft: answerTokens };
     }
     const running = slots.filter((slot) => slot !== undefined);
     const plan = planStep({ sequences: running, turn, rowsMax }, options);
@@ -127,12 +128,39 @@ describe('planStep keeps rule R (ENGINE-BATCH)', () => {
   });
 });
 
+describe('planStep computes lost rows again', () => {
+  it('prompt rows as before, rows of the answer in calls of at most 63 (rule R), and draws no token until all are there', () => {
+    const sizes = fc.record({ promptTokens: fc.integer({ min: 1, max: 700 }), replayTokens: fc.integer({ min: 1, max: 400 }) });
+    fc.assert(
+      fc.property(sizes, (size) => {
+        const lost = { ...size, sequence: 0, adapterDigest: null, admission: 0, prefilledTokens: 0, replayedTokens: 0, answered: true };
+        let turn = firstTurn;
+        for (let next = 0; lost.prefilledTokens < lost.promptTokens || lost.replayedTokens < lost.replayTokens; ) {
+          const plan = planStep({ sequences: [lost], turn, rowsMax }, options);
+          if (plan.kind !== 'prefill') throw new Error('rows are missing');
+          expect(plan.from).toBe(next);
+          expect(plan.last).toBe(false);
+          next += plan.rows;
+          if (plan.from < lost.promptTokens) lost.prefilledTokens += plan.rows;
+          else {
+            expect(plan.rows).toBeLessThan(64);
+            lost.replayedTokens += plan.rows;
+          }
+          expect(lost.prefilledTokens).toBeLessThanOrEqual(lost.promptTokens);
+          turn = turnAfter(turn, plan);
+        }
+        expect(planStep({ sequences: [lost], turn, rowsMax }, options).kind).toBe('decode');
+      }),
+    );
+  });
+});
+
 describe('planStep shares the time', () => {
   const decoding = (sequence: number, adapterDigest: string | null = null): SequenceState => {
-    return { sequence, adapterDigest, promptTokens: 10, prefilledTokens: 10, admission: sequence };
+    return { sequence, adapterDigest, promptTokens: 10, prefilledTokens: 10, ...fresh, admission: sequence };
   };
   const prefilling = (sequence: number, promptTokens: number, prefilledTokens = 0): SequenceState => {
-    return { sequence, adapterDigest: null, promptTokens, prefilledTokens, admission: sequence };
+    return { sequence, adapterDigest: null, promptTokens, prefilledTokens, ...fresh, admission: sequence };
   };
   const plans = (sequences: readonly SequenceState[], count: number): BatchPlan[] => {
     let turn = firstTurn;

@@ -8,6 +8,11 @@ export interface SequenceState {
   readonly promptTokens: number;
   /** Prompt tokens that are computed; the sequence decodes once all are. */
   readonly prefilledTokens: number;
+  /** Tokens of the answer whose rows were lost with a sequence and must be computed again before the next one is drawn; mostly 0. */
+  readonly replayTokens: number;
+  readonly replayedTokens: number;
+  /** The answer has begun: the end of the prompt draws no token. */
+  readonly answered: boolean;
   /** Place in the order of admissions. */
   readonly admission: number;
 }
@@ -60,7 +65,11 @@ type PlanOptions = Pick<
 /** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
 const pieceRowsMin = 64;
 
-const isPrefilling = ({ prefilledTokens, promptTokens }: SequenceState): boolean => prefilledTokens < promptTokens;
+/** Rows of an answer are computed in smaller calls, always: by the kernel that computed them first (rule R). */
+const replayRowsMax = 63;
+
+const isPrefilling = ({ prefilledTokens, promptTokens, replayTokens, replayedTokens }: SequenceState): boolean =>
+  prefilledTokens < promptTokens || replayedTokens < replayTokens;
 
 /**
  * Decides the next call of the model; a pure function. Adapter groups take turns of several steps; within a turn the oldest unfinished
@@ -117,11 +126,17 @@ function pieceIsDue(
 
 function planPiece(waiting: readonly SequenceState[], state: SchedulerState, options: PlanOptions): PrefillPlan {
   const oldest = waiting.reduce((first, other) => (other.admission < first.admission ? other : first));
-  const { sequence, adapterDigest, promptTokens, prefilledTokens: from } = oldest;
+  const { sequence, adapterDigest, promptTokens, prefilledTokens: from, answered } = oldest;
+  if (from === promptTokens) return replayPiece(oldest);
   const someoneDecodes = state.sequences.some((other) => !isPrefilling(other));
   const target = someoneDecodes ? Math.min(options.pieceRowsUnderLoad, state.rowsMax) : state.rowsMax;
   const rows = pieceRows(promptTokens - from, target, state.rowsMax);
-  return { kind: 'prefill', adapterDigest, sequence, from, rows, last: from + rows === promptTokens };
+  return { kind: 'prefill', adapterDigest, sequence, from, rows, last: from + rows === promptTokens && !answered };
+}
+
+function replayPiece({ sequence, adapterDigest, promptTokens, replayTokens, replayedTokens }: SequenceState): PrefillPlan {
+  const rows = Math.min(replayRowsMax, replayTokens - replayedTokens);
+  return { kind: 'prefill', adapterDigest, sequence, from: promptTokens + replayedTokens, rows, last: false };
 }
 
 /** Rows of the next piece: about `target`, never leaving 1…63 rows behind: such a remainder is folded in, or the piece is shortened. */

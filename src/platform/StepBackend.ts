@@ -17,6 +17,8 @@ export interface BackendFacts {
    * behind a sliding window: their prefixes are never reused.
    */
   readonly cutsAnywhere: boolean;
+  /** Of keys and values: 2 × layers × heads × head size × bytes (E9). */
+  readonly kvBytesPerToken: number;
 }
 
 export interface BackendRow {

@@ -190,6 +190,9 @@ export interface LlamaApi {
   /** Bytes written, or read; 0 = refused. */
   readonly getState: (context: Pointer, target: Uint8Array, bytes: number, sequence: number) => number | bigint;
   readonly setState: (context: Pointer, source: Uint8Array, bytes: number, sequence: number) => number | bigint;
+  readonly layers: (model: Pointer) => number;
+  readonly heads: (model: Pointer) => number;
+  readonly headsOfKeys: (model: Pointer) => number;
   readonly slidingWindowTokens: (model: Pointer) => number;
   readonly isRecurrent: (model: Pointer) => boolean;
   readonly isHybrid: (model: Pointer) => boolean;
@@ -267,6 +270,9 @@ function bindApi(library: LibraryHandle): LlamaApi {
     stateSize: bind('state_seq_get_size', 'size_t', ['void*', 'int32']),
     getState: bind('state_seq_get_data', 'size_t', ['void*', 'uint8*', 'size_t', 'int32']),
     setState: bind('state_seq_set_data', 'size_t', ['void*', 'uint8*', 'size_t', 'int32']),
+    layers: bind('model_n_layer', 'int32', ['void*']),
+    heads: bind('model_n_head', 'int32', ['void*']),
+    headsOfKeys: bind('model_n_head_kv', 'int32', ['void*']),
     slidingWindowTokens: bind('model_n_swa', 'int32', ['void*']),
     isRecurrent: bind('model_is_recurrent', 'bool', ['void*']),
     isHybrid: bind('model_is_hybrid', 'bool', ['void*']),

@@ -234,5 +234,12 @@ function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaSte
     beginText: textOf(api.beginToken(vocabulary)),
     endText: textOf(api.endToken(vocabulary)),
     cutsAnywhere: api.slidingWindowTokens(model.model) === 0 && !api.isRecurrent(model.model) && !api.isHybrid(model.model),
+    kvBytesPerToken: kvBytesPerToken(model),
   };
+}
+
+/** Keys and values of f16, as the context is opened. */
+function kvBytesPerToken({ api, model }: LlamaModel): number {
+  const headSize = api.embeddingLength(model) / Math.max(1, api.heads(model));
+  return Math.max(1, 2 * api.layers(model) * api.headsOfKeys(model) * headSize * 2);
 }

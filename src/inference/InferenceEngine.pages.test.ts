@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { openToyEngine } from '../../sim/engine/index.js';
+import { type GenerateEvent, type GenerateRequest, plainSampling } from '../platform/index.js';
+import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
+import type { InferenceOptions } from './options.js';
+
+const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
+
+const open = (inference: Partial<InferenceOptions>, sequences: number) => {
+  const metrics = new PrometheusMetrics();
+  const bounds = { sequences, contextTokens: 1024, queueRequestsMax: 64 };
+  return { ...openToyEngine({ random: new NodeRandom(), logger, metrics, script: [], inference, ...bounds }), metrics };
+};
+
+interface Work {
+  readonly prefix: number;
+  readonly tail: string;
+  readonly priority: GenerateRequest['priority'];
+  readonly adapter: 'a' | 'b' | null;
+  readonly seed: number | null;
+  readonly tokensMax: number;
+  readonly delayMs: number;
+  /** Ends the reader after so many events; null = reads all. */
+  readonly leavesAfter: number | null;
+}
+
+const prefixes = ['', 'shared words of many requests '.repeat(5), 'another long beginning, '.repeat(12)];
+const work: fc.Arbitrary<Work> = fc.record({
+  prefix: fc.nat({ max: 2 }),
+  tail: fc.string({ minLength: 1, maxLength: 80 }),
+  priority: fc.constantFrom<GenerateRequest['priority'][]>('low', 'normal', 'normal', 'high', 'critical'),
+  adapter: fc.constantFrom<Work['adapter'][]>(null, null, 'a', 'b'),
+  seed: fc.option(fc.nat({ max: 1000 })),
+  tokensMax: fc.integer({ min: 1, max: 40 }),
+  delayMs: fc.nat({ max: 2000 }),
+  leavesAfter: fc.option(fc.nat({ max: 6 }), { freq: 4 }),
+});
+
+type Toy = ReturnType<typeof open>;
+
+const requestOf = (one: Work, adapters: { readonly [name: string]: string }): GenerateRequest => ({
+  requestId: 'r',
+  model: 'default',
+  messages: [{ role: 'user', content: `${prefixes[one.prefix]}${one.tail}` }],
+  priority: one.priority,
+  sampling: { ...plainSampling, tokensMax: one.tokensMax, ...(one.seed !== null && { temperature: 1, seed: one.seed }) },
+  ...(one.adapter !== null && { adapterDigest: adapters[one.adapter] as string }),
+});
+
+const load = async ({ engine }: Toy) => {
+  const { signal } = new AbortController();
+  const [a, b] = [await engine.loadAdapter({ path: 'a', scale: 1 }, signal), await engine.loadAdapter({ path: 'b', scale: 1 }, signal)];
+  return { a: a.digest, b: b.digest };
+};
+
+async function answer({ engine }: Toy, request: GenerateRequest, leavesAfter: number | null): Promise<string | undefined> {
+  const abort = new AbortController();
+  const events: GenerateEvent[] = [];
+  try {
+    for await (const event of engine.generate(request, abort.signal)) {
+      events.push(event);
+      if (events.length === leavesAfter) abort.abort();
+    }
+  } catch {
+    return undefined; // it left
+  }
+  return events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
+}
+
+async function later(toy: Toy, one: Work, adapters: { readonly [name: string]: string }): Promise<string | undefined> {
+  await toy.clock.sleep(one.delayMs, new AbortController().signal);
+  return answer(toy, requestOf(one, adapters), one.leavesAfter);
+}
+
+const metricOf = async ({ metrics }: Toy, line: string): Promise<number> =>
+  Number(
+    (await metrics.render())
+      .split('\n')
+      .find((each) => each.startsWith(line))
+      ?.split(' ')
+      .at(-1) ?? 0,
+  );
+
+it('gives the answer of an undisturbed cold run under any load, cancels, suspensions, lost rows, adapters and cache hits (R20)', async () => {
+  const reached = { hits: 0, preemptions: 0 };
+  const loads = fc.record({
+    all: fc.array(work, { minLength: 1, maxLength: 14 }),
+    storePages: fc.nat({ max: 60 }),
+    headroom: fc.nat({ max: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(loads, async ({ all, storePages, headroom }) => {
+      const cold = open({ kvStoreBytesMax: 0, prefixTokensMin: 100_000 }, 16);
+      const tight = {
+        kvStoreBytesMax: storePages * 16 * 24,
+        kvCellPagesMax: 100,
+        kvHeadroomPages: headroom,
+        sequenceTurnMs: 100,
+        sequenceTurnTokensMin: 2,
+        prefixTokensMin: 16,
+      };
+      const busy = open(tight, 3);
+      const adapters = await load(cold);
+      await load(busy);
+      const expected: (string | undefined)[] = [];
+      for (const one of all) expected.push(await answer(cold, requestOf(one, adapters), null));
+      const got = await Promise.all(all.map((one) => later(busy, one, adapters)));
+      for (const [i, text] of got.entries()) if (text !== undefined) expect(text).toBe(expected[i]);
+      await busy.clock.sleep(1000, new AbortController().signal); // the last cycle publishes
+      expect(busy.engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
+      expect(await metricOf(busy, 'kv_pages{pool="cells",state="held"}')).toBe(0);
+      expect(await metricOf(busy, 'kv_pages{pool="store",state="held"}')).toBe(0);
+      reached.hits += await metricOf(busy, 'kv_prefix_lookups_total{outcome="hit"}');
+      reached.preemptions += await metricOf(busy, 'llm_preemptions_total');
+      for (const toy of [cold, busy]) await toy.engine.close(new Error('test is over'));
+    }),
+    { numRuns: 60 },
+  );
+  expect(reached.hits).toBeGreaterThan(20);
+  expect(reached.preemptions).toBeGreaterThan(20);
+});
+
+it('says how many prompt tokens were not computed, and computes at least 64', async () => {
+  const toy = open({}, 2);
+  const usageOf = async (tail: string) => {
+    const request = requestOf(
+      { prefix: 2, tail, priority: 'normal', adapter: null, seed: null, tokensMax: 2, delayMs: 0, leavesAfter: null },
+      {},
+    );
+    for await (const event of toy.engine.generate(request, new AbortController().signal)) if (event.kind === 'finished') return event.usage;
+    throw new Error('no end');
+  };
+  const first = await usageOf('one');
+  expect(first.cachedTokens).toBe(0);
+  const second = await usageOf('one');
+  expect(second.promptTokens - second.cachedTokens).toBe(64);
+  const third = await usageOf('another tail');
+  expect(third.cachedTokens).toBeGreaterThan(200);
+  await toy.engine.close(new Error('test is over'));
+});
+
+it('runs a request beside one of a higher priority later, where it stopped, and everyone when more wait than there are sequences', async () => {
+  const toy = open({ sequenceTurnMs: 100 }, 1);
+  const ask = (tail: string, priority: Work['priority']) =>
+    answer(
+      toy,
+      requestOf({ prefix: 0, tail, priority, adapter: null, seed: null, tokensMax: 30, delayMs: 0, leavesAfter: null }, {}),
+      null,
+    );
+  const ended: string[] = [];
+  const low = ask('first', 'low').then(() => ended.push('low'));
+  await toy.clock.sleep(20, new AbortController().signal);
+  await Promise.all([
+    low,
+    ask('second', 'critical').then(() => ended.push('critical')),
+    ...['x', 'y', 'z'].map((tail) => ask(tail, 'normal')),
+  ]);
+  expect(ended).toEqual(['critical', 'low']);
+  expect(await metricOf(toy, 'llm_preemptions_total')).toBeGreaterThan(0);
+  await toy.engine.close(new Error('test is over'));
+});

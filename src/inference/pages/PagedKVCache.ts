@@ -1,0 +1,227 @@
+import { assert, toOstrakaError } from '../../base/index.js';
+import type { Logger, StepBackend } from '../../platform/index.js';
+import { type KvBlob, KvBlobStore } from './KvBlobStore.js';
+import { type CachedPrefix, LLMPrefixCache, type PrefixMiss } from './LLMPrefixCache.js';
+import { pagesOf } from './pagesOf.js';
+
+type Backend = Pick<
+  StepBackend,
+  'facts' | 'truncateSequence' | 'moveSequence' | 'copySequence' | 'sequenceLength' | 'exportSequence' | 'importSequence'
+>;
+
+export interface PagedKVCacheParts {
+  readonly backend: Backend;
+  readonly logger: Logger;
+  readonly metrics: { readonly prefix: (outcome: PrefixMiss | 'hit' | 'refused') => void };
+  /** Bytes of host memory for cached prefixes and suspended requests. */
+  readonly storeBytesMax: number;
+  /** Pages of the model's own cells that requests may hold together; the rest is never filled. */
+  readonly cellPagesMax: number;
+  readonly reuseTokensMin: number;
+}
+
+interface HeldSequence {
+  readonly scope: string;
+  readonly prompt: Int32Array;
+  /** Tokens computed. */
+  tokens: number;
+  /** What other prompts may share, once the prompt is computed. */
+  prefix: CachedPrefix | undefined;
+}
+
+/** Pages of one pool: free + cached + held = total, at every step. */
+export interface PageCounts {
+  readonly total: number;
+  readonly held: number;
+  readonly cached: number;
+  readonly free: number;
+}
+
+/** What a suspended request left behind: its rows in a buffer, or nothing, when there was no room for them. */
+export interface SuspendedRows {
+  readonly blob: KvBlob | undefined;
+}
+
+/**
+ * Who holds which KV rows (R20, paper §III-C): the model's cells by sequence, and host buffers for shared prefixes and suspended
+ * requests, both counted in pages of 16 tokens. The only one that copies, exports and imports sequences. `check` reconciles the counts
+ * with what the model itself holds.
+ */
+export class PagedKVCache {
+  readonly #parts: PagedKVCacheParts;
+  readonly #store: KvBlobStore;
+  readonly #prefixes: LLMPrefixCache;
+  readonly #held = new Map<number, HeldSequence>();
+
+  constructor(parts: PagedKVCacheParts) {
+    this.#parts = parts;
+    this.#prefixes = new LLMPrefixCache(parts.reuseTokensMin);
+    const pagesMax = Math.floor(parts.storeBytesMax / (parts.backend.facts.kvBytesPerToken * 16));
+    this.#store = new KvBlobStore({ pagesMax, onEvict: (blob) => this.#prefixes.evicted(blob) });
+  }
+
+  /** Pages of the model's cells. */
+  get cells(): PageCounts {
+    const { cellPagesMax: total } = this.#parts;
+    let held = 0;
+    for (const { tokens } of this.#held.values()) held += pagesOf(tokens);
+    return { total, held, cached: 0, free: total - held };
+  }
+
+  /** Pages of the host buffers. */
+  get store(): PageCounts {
+    return this.#store.pages;
+  }
+
+  /** A request takes an empty sequence. */
+  open(sequence: number, request: { readonly scope: string; readonly prompt: Int32Array }): void {
+    assert(!this.#held.has(sequence), 'a sequence has one holder', { sequence });
+    this.#held.set(sequence, { ...request, tokens: 0, prefix: undefined });
+  }
+
+  /** Fills the sequence with the longest prefix that is known of its prompt; returns its tokens. */
+  reuse(sequence: number): number {
+    const { metrics, backend } = this.#parts;
+    const held = this.#holderOf(sequence);
+    if (!backend.facts.cutsAnywhere) return 0;
+    const match = this.#prefixes.match(held.scope, held.prompt);
+    if (match.prefix === undefined) {
+      metrics.prefix(match.miss);
+      return 0;
+    }
+    if (!this.#fill(sequence, match.prefix)) {
+      metrics.prefix('refused');
+      return 0;
+    }
+    backend.truncateSequence(sequence, match.tokens);
+    held.tokens = match.tokens;
+    metrics.prefix('hit');
+    return match.tokens;
+  }
+
+  /** Rows were computed. */
+  grow(sequence: number, rows: number): void {
+    this.#holderOf(sequence).tokens += rows;
+  }
+
+  /** The sequence holds its whole prompt: others may share it from now on. */
+  promptEnded(sequence: number): void {
+    const held = this.#holderOf(sequence);
+    if (held.prefix !== undefined || !this.#parts.backend.facts.cutsAnywhere) return;
+    held.prefix = this.#prefixes.add(held.scope, held.prompt, { kind: 'sequence', sequence });
+  }
+
+  /** The request has ended: its prompt rows are kept for others where there is room, its sequence is empty afterwards. */
+  close(sequence: number): void {
+    const held = this.#held.get(sequence);
+    if (held === undefined) return; // dropped before
+    const { prefix } = held;
+    if (prefix !== undefined) this.#keep(sequence, prefix);
+    this.#empty(sequence);
+  }
+
+  /** A step over the sequence has failed: nothing of it is used again. */
+  drop(sequence: number): void {
+    const { prefix } = this.#holderOf(sequence);
+    if (prefix !== undefined) this.#prefixes.remove(prefix);
+    this.#empty(sequence);
+  }
+
+  /** Whether so many rows of a suspended request would find room in a buffer. */
+  canKeep(tokens: number): boolean {
+    return this.#store.hasRoomFor(tokens);
+  }
+
+  /** Takes the request's rows out of its sequence, into a buffer where there is room. */
+  suspend(sequence: number): SuspendedRows {
+    const { tokens, prefix } = this.#holderOf(sequence);
+    if (prefix !== undefined) this.#prefixes.remove(prefix);
+    const fits = tokens > 0 && this.#store.hasRoomFor(tokens);
+    const blob = fits ? this.#store.put(this.#parts.backend.exportSequence(sequence), tokens, 'held') : undefined;
+    this.#empty(sequence);
+    return { blob };
+  }
+
+  /** Puts a suspended request's rows into the sequence it has now; returns their tokens, 0 where they must be computed again. */
+  resume(sequence: number, { blob }: SuspendedRows): number {
+    if (blob === undefined) return 0;
+    this.#store.drop(blob);
+    if (!this.#import(sequence, blob)) return 0;
+    this.#holderOf(sequence).tokens = blob.tokens;
+    return blob.tokens;
+  }
+
+  /** A suspended request has ended. */
+  discard({ blob }: SuspendedRows): void {
+    if (blob !== undefined) this.#store.drop(blob);
+  }
+
+  /** The contents of a sequence get another id. */
+  move(from: number, to: number): void {
+    const held = this.#holderOf(from);
+    this.#parts.backend.moveSequence(from, to);
+    this.#held.delete(from);
+    this.#held.set(to, held);
+    if (held.prefix !== undefined) this.#prefixes.relocate(held.prefix, { kind: 'sequence', sequence: to });
+  }
+
+  /** The accounting agrees with the model: every sequence holds what is counted. Error INTERNAL. */
+  check(): void {
+    const { backend } = this.#parts;
+    for (let sequence = 0; sequence < backend.facts.sequencesMax; sequence++) {
+      const counted = this.#held.get(sequence)?.tokens ?? 0;
+      const length = backend.sequenceLength(sequence);
+      assert(counted === length, 'pages are counted as the model holds them', { sequence, counted, length });
+    }
+    const { total, held, cached, free } = this.store;
+    assert(free >= 0 && held + cached + free === total, 'free + cached + held = total', { total, held, cached, free });
+  }
+
+  #keep(sequence: number, prefix: CachedPrefix): void {
+    const { backend } = this.#parts;
+    const tokens = prefix.tokens.length;
+    if (!this.#store.hasRoomFor(tokens)) {
+      this.#prefixes.remove(prefix);
+      return;
+    }
+    backend.truncateSequence(sequence, tokens);
+    const blob = this.#store.put(backend.exportSequence(sequence), tokens, 'cached');
+    this.#prefixes.relocate(prefix, { kind: 'blob', blob });
+  }
+
+  #fill(sequence: number, { source }: CachedPrefix): boolean {
+    if (source.kind === 'sequence') {
+      this.#parts.backend.copySequence(source.sequence, sequence);
+      return true;
+    }
+    this.#store.touch(source.blob);
+    if (this.#import(sequence, source.blob)) return true;
+    this.#store.drop(source.blob);
+    this.#prefixes.evicted(source.blob);
+    return false;
+  }
+
+  /** False when the model does not take the bytes: the rows are then computed again. */
+  #import(sequence: number, blob: KvBlob): boolean {
+    try {
+      this.#parts.backend.importSequence(sequence, blob.state, blob.tokens);
+      return true;
+    } catch (thrown) {
+      const { code, message } = toOstrakaError(thrown);
+      if (code !== 'KV_STATE_INVALID') throw thrown;
+      this.#parts.logger.error('inference.kv_state_refused', { code, message });
+      return false;
+    }
+  }
+
+  #empty(sequence: number): void {
+    this.#held.delete(sequence);
+    this.#parts.backend.truncateSequence(sequence, 0);
+  }
+
+  #holderOf(sequence: number): HeldSequence {
+    const held = this.#held.get(sequence);
+    assert(held !== undefined, 'a sequence in use has a holder', { sequence });
+    return held;
+  }
+}

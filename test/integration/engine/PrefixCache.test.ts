@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type InferenceOptions, inferenceOptions } from '../../../src/inference/index.js';
+import { type GenerateEvent, type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
+import {
+  LlamaEmbeddingBackend,
+  LlamaStepBackend,
+  NodeClock,
+  NodeRandom,
+  NodeStepPacer,
+  PinoLogger,
+  PrometheusMetrics,
+} from '../../../src/platform/node/index.js';
+import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import { testAdapters } from './testAdapters.js';
+import { testModels } from './testModels.js';
+
+const passage =
+  'The harbour office keeps a log of every ship. A ship is entered with its name, its captain, its cargo and the hour of its arrival. ' +
+  'The log is copied to the archive at midnight, where it is kept for thirty years. Only the harbour master may correct an entry. ';
+
+const deferred = () => {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+};
+
+const greedy: SamplingOptions = { ...plainSampling, tokensMax: 24 };
+const sampled: SamplingOptions = { ...greedy, temperature: 0.9, topP: 0.95, seed: 7 };
+
+const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
+  requestId: 'test',
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling: greedy,
+  priority: 'normal',
+  ...overrides,
+});
+
+describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
+  const { signal } = new AbortController();
+  const engines: AssembledEngine[] = [];
+  afterEach(async () => {
+    for (const engine of engines.splice(0)) await engine.close(new Error('test is over'));
+  });
+  const open = (inference: Partial<InferenceOptions>, sequences = 4) => {
+    const { chat, embedding } = testModels();
+    const bounds = { sequences, contextTokens: 1536, threads: 1 };
+    const metrics = new PrometheusMetrics();
+    const engine = assembleEngine(
+      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
+      {
+        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
+        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
+        pacer: new NodeStepPacer(),
+        clock: new NodeClock(),
+        random: new NodeRandom(),
+        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+        metrics,
+      },
+      inferenceOptions.parse(inference),
+    );
+    engines.push(engine);
+    return { engine, metrics };
+  };
+  const answer = async (engine: AssembledEngine, asked: GenerateRequest, onText: () => void = () => undefined) => {
+    const events: GenerateEvent[] = [];
+    for await (const event of engine.generate(asked, signal)) {
+      events.push(event);
+      if (event.kind === 'text') onText();
+    }
+    const finished = events.at(-1);
+    if (finished?.kind !== 'finished') throw new Error('no end');
+    const text = events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
+    return { text, cachedTokens: finished.usage.cachedTokens, firstTokenMs: finished.timing.firstTokenMs };
+  };
+  const metricOf = async (metrics: PrometheusMetrics, line: string): Promise<number> =>
+    Number(
+      (await metrics.render())
+        .split('\n')
+        .find((each) => each.startsWith(line))
+        ?.split(' ')
+        .at(-1) ?? 0,
+    );
+
+  it('answers from cached rows exactly as from cold ones: greedy, sampled, each adapter by itself', { timeout: 240_000 }, async () => {
+    const [cold, warm] = [open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine, open({}).engine];
+    const adapters = testAdapters();
+    const load = (engine: AssembledEngine) => Promise.all(adapters.map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
+    const [first, second] = (await load(cold)).map(({ digest }) => digest) as [string, string];
+    await load(warm);
+    const questions = ['Who keeps the log?', 'When is it copied?', 'Who may correct it?'].map((one) => `${passage.repeat(6)}${one}`);
+    const asked = [undefined, first, second].flatMap((adapterDigest) =>
+      questions.flatMap((question) =>
+        [greedy, sampled].map((sampling) => request(question, { sampling, ...(adapterDigest && { adapterDigest }) })),
+      ),
+    );
+    const cached: number[] = [];
+    for (const one of asked) {
+      const expected = await answer(cold, one);
+      expect(expected.cachedTokens).toBe(0);
+      const got = await answer(warm, one);
+      expect(got.text).toBe(expected.text);
+      cached.push(got.cachedTokens);
+    }
+    // The first of each adapter is cold: no adapter reuses another's rows.
+    for (const [i, tokens] of cached.entries()) expect(tokens > 0).toBe(i % 6 !== 0);
+    const together = await Promise.all(asked.map((one) => answer(warm, one)));
+    const again = await Promise.all(asked.map((one) => answer(cold, one)));
+    expect(together.map(({ text }) => text)).toEqual(again.map(({ text }) => text));
+  });
+
+  it('answers the same when it is suspended and goes on from a buffer, and when its rows are lost and computed again', {
+    timeout: 240_000,
+  }, async () => {
+    const asked = [1, 3, 2, 1].map((times, i) =>
+      request(`${passage.repeat(times)}What does the office keep?`, {
+        sampling: { ...(i % 2 ? sampled : greedy), tokensMax: 48, ignoreEnd: true },
+        priority: i < 2 ? 'low' : 'high',
+      }),
+    );
+    const undisturbed = open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine;
+    const expected: string[] = [];
+    for (const one of asked) expected.push((await answer(undisturbed, one)).text);
+    for (const kvStoreBytesMax of [268_435_456, 0]) {
+      const { engine, metrics } = open({ kvStoreBytesMax, prefixTokensMin: 100_000 }, 2);
+      const decoding = asked.slice(0, 2).map(() => deferred());
+      const low = asked.slice(0, 2).map((one, i) => answer(engine, one, decoding[i]?.resolve));
+      await Promise.all(decoding.map(({ promise }) => promise));
+      const got = await Promise.all([...low, ...asked.slice(2).map((one) => answer(engine, one))]);
+      expect(got.map(({ text }) => text)).toEqual(expected);
+      expect(await metricOf(metrics, 'llm_preemptions_total')).toBe(2);
+    }
+  });
+
+  it('counts bytes a token as the model does, so that pages mean what they say', { timeout: 60_000 }, () => {
+    const { chat } = testModels();
+    const backend = LlamaStepBackend.open({ model: chat, sequences: 1, contextTokens: 512, threads: 1 });
+    const tokens = backend.tokenize(passage.repeat(8), { parseSpecial: false }).slice(0, 256);
+    backend.decode([...tokens].map((token, position) => ({ token, position, sequence: 0, wantLogits: false })));
+    expect(backend.facts.kvBytesPerToken).toBe(23_040);
+    const perToken = backend.exportSequence(0).length / 256;
+    expect(perToken / backend.facts.kvBytesPerToken).toBeGreaterThan(0.99);
+    expect(perToken / backend.facts.kvBytesPerToken).toBeLessThan(1.01);
+    backend.close();
+  });
+});
