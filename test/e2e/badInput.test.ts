@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -430,6 +430,26 @@ describe('bad starts: one clear line and exit code 1', () => {
     expect(status).toBe(1);
     expect(stderr).toContain('[MODEL_INVALID]');
     expect(stderr).toContain('broken');
+  });
+
+  it.each([
+    ['truncated', (whole: Buffer) => whole.subarray(0, whole.length - 1_000), /truncated: tensor \S+ ends at byte \d+/],
+    ['cut in its header', (whole: Buffer) => whole.subarray(0, 300), /shorter than its header says/],
+    ['no GGUF file', () => Buffer.alloc(5_000, 7), /not a GGUF file/],
+    ['empty', () => Buffer.alloc(0), /too short/],
+  ])('an adapter that is %s is refused before any shard starts', async (name, damage, reason) => {
+    const file = join(folder, 'adapter.gguf');
+    await writeFile(file, damage(await readFile('sample/adapters/legal.gguf')));
+    const data = join(folder, `adapter-${name}`);
+    const startedMs = performance.now();
+    const { status, stdout, stderr } = run('up', '--data', data, '--port', '41300', '--shards', '1', '--adapter', `legal=${file}`);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^ostraka: adapter .*adapter\.gguf of legal: .*\[ADAPTER_INVALID\]\n$/);
+    expect(stderr).toMatch(reason);
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+    await expect(stat(join(data, 'shards'))).rejects.toMatchObject({ code: 'ENOENT' });
+    const missing = run('up', '--data', data, '--port', '41300', '--shards', '1', '--adapter', `legal=${file}.none`);
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringMatching(/ENOENT.*\[ADAPTER_INVALID\]\n$/) });
   });
 
   it('a bind off loopback without credentials', async () => {
