@@ -97,7 +97,7 @@ export class Gateway {
   #errorOf({ status, reason, path }: HttpRefusal): OstrakaError {
     if (status !== 405) return refusedError(status, reason);
     try {
-      const found = this.#find('of this name', splitDatabase(path).path);
+      const found = this.#find('(unknown)', splitDatabase(path).path);
       return found.kind === 'error' ? found.error : refusedError(status, reason);
     } catch (thrown) {
       return toOstrakaError(thrown);

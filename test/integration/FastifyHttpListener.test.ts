@@ -141,11 +141,24 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     await works();
   });
 
+  it('garbage behind a whole request is answered after it, and closes', async () => {
+    const answers = await raw('GET /_api/thing/a HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\nGARBAGE\r\n\r\n');
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(answers).toMatch(/"key":"a"[\s\S]*"ostrakaCode":"REQUEST_MALFORMED"/);
+    await works();
+  });
+
+  it('requests that come in one packet are answered in their order', async () => {
+    const one = (key: string, last = '') => `GET /_api/thing/${key} HTTP/1.1\r\nhost: 127.0.0.1\r\n${last}\r\n`;
+    const answers = await raw(`${one('a')}${one('b')}${one('c', 'connection: close\r\n')}`);
+    expect(answers.match(/"key":"."/g)).toEqual(['"key":"a"', '"key":"b"', '"key":"c"']);
+  });
+
   it('HEAD is answered wherever GET is, without a body', async () => {
     expect(await raw('HEAD /_api/thing/a HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 200 [^]*\r\n\r\n$/,
+      /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/,
     );
-    expect(await raw('HEAD /nowhere HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 [^]*\r\n\r\n$/);
+    expect(await raw('HEAD /nowhere HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 [\s\S]*\r\n\r\n$/);
   });
 
   it('takes a body of any content type, whole, chunked and empty; the absolute form too', async () => {

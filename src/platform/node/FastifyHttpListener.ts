@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { baseError } from '../../base/index.js';
-import { type HttpListener, type HttpRequest, type HttpResponse, platformError } from '../index.js';
+import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
 import { discardRequest } from './discardRequest.js';
 import { readRequestBody } from './readRequestBody.js';
 
@@ -51,10 +51,15 @@ export class FastifyHttpListener implements HttpListener {
       clientErrorHandler: (reported, socket) => {
         const error = reported as unknown as ClientError; // its types describe a Buffer as JSON
         const response = answering.get(socket);
-        // Bytes in the middle of another answer would be read as a part of it.
-        const isBusy = response?.headersSent === true && !response.writableFinished;
-        if (isBusy || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
-        else socket.end(rawAnswer(options.onRefused(refusalOfParser(error))));
+        const isAnswering = response !== undefined && !response.writableFinished;
+        const end = (refusal: HttpRefusal) => socket.writable && socket.end(rawAnswer(options.onRefused(refusal)));
+        if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+        else if (!isAnswering) end(refusalOfParser(error));
+        // Behind a whole request: its answer goes first, and the first line of the packet is that request's.
+        else if (response.req.complete) response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '' }));
+        // Bytes in the middle of an answer would be read as a part of it.
+        else if (response.headersSent) socket.destroy();
+        else end(refusalOfParser(error));
       },
     });
     server.server.maxConnections = timeouts.connectionsMax;
