@@ -83,13 +83,17 @@ const readEntries = (cursor: GgufCursor, entries: number): { readonly type: stri
 };
 
 const skipValue = (cursor: GgufCursor, valueType: number): void => {
-  if (valueType === valueTypes.text) return cursor.skip(cursor.u64());
-  if (valueType !== valueTypes.array) return cursor.skip(bytesOfScalar(valueType));
+  if (valueType === valueTypes.text) cursor.skip(cursor.u64());
+  else if (valueType === valueTypes.array) skipArray(cursor);
+  else cursor.skip(bytesOfScalar(valueType));
+};
+
+const skipArray = (cursor: GgufCursor): void => {
   const itemType = cursor.u32();
   const count = cursor.u64();
-  if (itemType !== valueTypes.text) return cursor.skip(count * bytesOfScalar(itemType));
+  if (itemType !== valueTypes.text) cursor.skip(count * bytesOfScalar(itemType));
   // Ends at the end of the file at the latest: every text takes eight bytes.
-  for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
+  else for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
 };
 
 const bytesOfScalar = (valueType: number): number => {
