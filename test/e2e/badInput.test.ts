@@ -116,7 +116,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
       socket.on('close', () => resolve(text));
     });
     expect(performance.now() - startedMs).toBeLessThan(6_500);
-    expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*"ostrakaCode":"BODY_INCOMPLETE"/);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"ostrakaCode":"BODY_INCOMPLETE"/);
     expect((await request('GET', '/_api/document/things/short')).status).toBe(404);
   });
 
@@ -417,6 +417,15 @@ describe('bad starts: one clear line and exit code 1', () => {
       expect(used).toMatchObject({ status: 1, stderr: expect.stringContaining('[DATA_FOLDER_IN_USE]') });
       const taken = run('up', '--data', join(folder, 'other'), '--port', String(cluster.port));
       expect(taken).toMatchObject({ status: 1, stderr: expect.stringContaining('[PORT_IN_USE]') });
+      const ports = (data: string) => {
+        const { stdout } = run('doctor', '--json', '--data', data, '--port', String(cluster.port), '--shards', '1');
+        return (JSON.parse(stdout) as { readonly check: string }[]).find(({ check }) => check === 'ports');
+      };
+      expect(ports(cluster.dataFolder)).toMatchObject({
+        state: 'ok',
+        found: expect.stringContaining('the running cluster of this data folder'),
+      });
+      expect(ports(join(folder, 'other'))).toMatchObject({ state: 'warning', found: expect.stringContaining('another Ostraka cluster') });
       expect((await fetch(`${cluster.shards[0]?.url}/health/live`)).status).toBe(200);
     } finally {
       await cluster.stop();
