@@ -1,31 +1,11 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { platformError } from '../platform/index.js';
+import { type FolderLock, isLockHeld } from './FolderLock.js';
+import { startOfProcess } from './startOfProcess.js';
 
 const lockName = 'ostraka.lock';
 const attemptsMax = 10;
-
-/** When a process started, so that a number used again by another process is not taken for the one that wrote the lock. */
-const startOf = (pid: number): string => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? '';
-  } catch {
-    return '';
-  }
-};
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-};
-
-const holds = (lock: { readonly pid: number; readonly start: string }): boolean =>
-  isAlive(lock.pid) && (lock.start === '' || startOf(lock.pid) === lock.start);
 
 /**
  * Claims a folder until this process ends: a file with the process' number, created exclusively; that of a dead process is taken over.
@@ -34,7 +14,7 @@ const holds = (lock: { readonly pid: number; readonly start: string }): boolean 
 export async function lockFolder(folder: string): Promise<void> {
   const path = join(folder, lockName);
   const own = join(folder, `${lockName}.${process.pid}`);
-  writeFileSync(own, JSON.stringify({ pid: process.pid, start: startOf(process.pid) }));
+  writeFileSync(own, JSON.stringify({ pid: process.pid, start: startOfProcess(process.pid) }));
   try {
     claim(path, own, folder);
   } finally {
@@ -48,7 +28,7 @@ const claim = (path: string, own: string, folder: string): void => {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (tryLink(own, path)) return;
     const holder = readHolder(path);
-    if (holder && holds(holder))
+    if (holder && isLockHeld(holder))
       throw platformError('DATA_FOLDER_IN_USE', `${folder} is used by process ${holder.pid}: stop it, or choose another folder`);
     if (holder) setAside(path, holder);
   }
@@ -66,7 +46,7 @@ const tryLink = (own: string, path: string): boolean => {
 };
 
 /** Takes the lock of a dead process away; if another process was faster and the lock is a new one, puts it back. */
-const setAside = (path: string, dead: { readonly pid: number; readonly start: string }): void => {
+const setAside = (path: string, dead: FolderLock): void => {
   const aside = `${path}.stale.${process.pid}`;
   try {
     renameSync(path, aside);
@@ -79,9 +59,9 @@ const setAside = (path: string, dead: { readonly pid: number; readonly start: st
   rmSync(aside, { force: true });
 };
 
-const readHolder = (path: string): { readonly pid: number; readonly start: string } | undefined => {
+const readHolder = (path: string): FolderLock | undefined => {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as { readonly pid: number; readonly start: string };
+    return JSON.parse(readFileSync(path, 'utf8')) as FolderLock;
   } catch {
     return undefined; // just removed
   }

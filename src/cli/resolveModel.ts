@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { hashFile } from '../platform/node/index.js';
+import { platformError } from '../platform/index.js';
+import { checkModelFile } from '../platform/node/index.js';
 import { cliError } from './errors.js';
 import { pullModel } from './pullModel.js';
 import type { ModelFile } from './up/prepareShards.js';
@@ -19,5 +20,8 @@ export async function resolveModel(request: {
   await access(path).catch((error: Error) => {
     throw cliError('USAGE', `cannot read model file ${nameOrFile}: ${error.message}`, { cause: error });
   });
-  return { name: basename(path).replace(/\.gguf$/, ''), path, digest: await hashFile(path) };
+  const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${nameOrFile}: ${reason}`, { cause });
+  const { digest, type } = checkModelFile(path, refuse);
+  if (type === 'adapter') throw refuse('it is an adapter: give it with --adapter DOMAIN=FILE');
+  return { name: basename(path).replace(/\.gguf$/, ''), path, digest };
 }

@@ -37,6 +37,11 @@ export interface QueryCursor {
   readonly id: string;
   /** Results in blocks; read once. Ending early ends the query. Errors of the query come from here. */
   readonly blocks: AsyncIterable<readonly JsonValue[]>;
+  /**
+   * Accounts for results that whoever reads keeps, in bytes, to be released when they are handed on. Error QUERY_MEMORY_LIMIT. Results of
+   * a query that writes are accounted for already.
+   */
+  readonly held: { hold(value: JsonValue): number; release(bytes: number): void };
   /** Complete once `blocks` has ended. */
   extra(): QueryExtra;
 }

@@ -79,9 +79,9 @@ export class QueryRun {
     return new SequenceRunner(this.#context, keys).values(this.#parts.plan.nodes, []);
   }
 
-  /** Accounts for results that wait for the end of the query. */
-  hold(values: readonly JsonValue[]): void {
-    this.#context.memory.hold(values);
+  /** For results that wait: for the end of the query, or for their reader. */
+  get memory(): MemoryAccount {
+    return this.#context.memory;
   }
 
   kill(): void {

@@ -71,9 +71,11 @@ export class QueryService {
     const transaction = request.transaction ?? this.#transactions.begin();
     const id = String(this.#nextId++);
     const run = this.#start(id, { request, plan, collections, transaction });
-    if (!run.writes) return { id, blocks: this.#observed(id, run, run.values()), extra: () => run.extra() };
+    if (!run.writes) {
+      return { id, blocks: this.#observed(id, run, run.values()), held: run.memory, extra: () => run.extra() };
+    }
     const results = await this.#runWriting(id, run, request.transaction ? undefined : transaction);
-    return { id, blocks: listed(results), extra: () => run.extra() };
+    return { id, blocks: listed(results), held: accountedFor, extra: () => run.extra() };
   }
 
   /** A query read to its end. */
@@ -169,7 +171,7 @@ export class QueryService {
     try {
       const results: (readonly JsonValue[])[] = [];
       for await (const block of run.values()) {
-        run.hold(block);
+        run.memory.hold(block);
         results.push(block);
       }
       await own?.commit(run.signal);
@@ -197,6 +199,8 @@ const planOf = (request: Omit<QueryRequest, 'signal' | 'transaction'>): QueryPla
     ...(request.bindVars && { bindVars: request.bindVars }),
     ...(request.options?.optimizerRules && { optimizerRules: request.options.optimizerRules }),
   });
+
+const accountedFor = { hold: () => 0, release: () => undefined };
 
 async function* listed(blocks: readonly (readonly JsonValue[])[]): AsyncGenerator<readonly JsonValue[], void, void> {
   yield* blocks;

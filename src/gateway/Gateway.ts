@@ -1,6 +1,17 @@
 import { type OstrakaError, toOstrakaError } from '../base/index.js';
-import type { Clock, Histogram, HttpHandler, HttpListener, HttpRequest, HttpResponse, Logger, Metrics } from '../platform/index.js';
+import type {
+  Clock,
+  Histogram,
+  HttpHandler,
+  HttpListener,
+  HttpRefusal,
+  HttpRequest,
+  HttpResponse,
+  Logger,
+  Metrics,
+} from '../platform/index.js';
 import { deadlineSignal } from '../rpc/index.js';
+import { checkSupported } from './checkSupported.js';
 import { gatewayError } from './errors.js';
 import { isAuthorized } from './isAuthorized.js';
 import { isForeignOrigin } from './isForeignOrigin.js';
@@ -18,6 +29,7 @@ export class Gateway {
   readonly #logger: Logger;
   readonly #options: GatewayOptions;
   readonly #apiKey: string | undefined;
+  readonly #checkDatabase: (name: string) => Promise<unknown>;
   readonly #duration: Histogram;
 
   constructor(parts: {
@@ -28,6 +40,8 @@ export class Gateway {
     readonly metrics: Metrics;
     readonly options: GatewayOptions;
     readonly apiKey: string | undefined;
+    /** Rejects with DATABASE_NOT_FOUND. */
+    readonly checkDatabase: (name: string) => Promise<unknown>;
   }) {
     this.#listener = parts.listener;
     this.#table = new RouteTable(parts.routes);
@@ -35,6 +49,7 @@ export class Gateway {
     this.#logger = parts.logger;
     this.#options = parts.options;
     this.#apiKey = parts.apiKey;
+    this.#checkDatabase = parts.checkDatabase;
     this.#duration = parts.metrics.histogram({
       name: 'http_request_seconds',
       help: 'time to the head of the answer by route and status',
@@ -44,12 +59,9 @@ export class Gateway {
   }
 
   async start(address: { readonly host: string; readonly port: number }): Promise<{ readonly port: number }> {
-    return this.#listener.listen({
-      ...address,
-      bodyBytesMax: this.#options.bodyBytesMax,
-      handler: this.handle,
-      onRefused: ({ status, reason }) => responses.arangoError(refusal(status, reason)),
-    });
+    const { bodyBytesMax, bodyIdleMs, discardedBytesMax } = this.#options;
+    const limits = { bodyBytesMax, bodyIdleMs, discardedBytesMax };
+    return this.#listener.listen({ ...address, ...limits, handler: this.handle, onRefused: this.refuse });
   }
 
   async stop(): Promise<void> {
@@ -58,26 +70,54 @@ export class Gateway {
 
   readonly handle: HttpHandler = async (request) => {
     const startedMs = this.#clock.monotonicMs();
-    const style = request.path.includes('/v1/') ? 'openai' : 'arango';
     let pattern = 'none';
     let response: HttpResponse;
     try {
       const { database, path } = splitDatabase(request.path);
-      const { route, parameters } = this.#table.find(request.method, path);
-      pattern = route.pattern;
-      if (!isAuthorized(request, this.#apiKey, pattern)) throw gatewayError('UNAUTHORIZED', 'not authorized to execute this request');
-      if (this.#apiKey === undefined && isForeignOrigin(request))
-        throw gatewayError('ORIGIN_REFUSED', 'refused: the request comes from a page of another origin, or by a host name');
-      response = await this.#run(route, request, { database, parameters });
+      const found = this.#find(request.method, path);
+      if (found.kind === 'found') pattern = found.route.pattern;
+      this.#checkAccess(request, pattern);
+      if (database !== '_system') await this.#checkDatabase(database);
+      if (found.kind === 'error') throw found.error;
+      checkSupported(request.headers, headersRefused);
+      response = await this.#run(found.route, request, { database, parameters: found.parameters });
     } catch (thrown) {
       const error = toOstrakaError(thrown);
       this.#report(error, pattern);
-      response = style === 'openai' ? responses.openAiError(error) : responses.arangoError(error);
+      response = errorAnswer(request.path, error);
     }
     this.#duration.observe((this.#clock.monotonicMs() - startedMs) / 1000, { route: pattern, status: String(response.status) });
     const body = request.method === 'HEAD' ? '' : response.body;
     return { ...response, headers: { ...response.headers, 'x-arango-queue-time-seconds': '0' }, body };
   };
+
+  /** The answer to what the listener refuses before it is a request. */
+  readonly refuse = (refusal: HttpRefusal): HttpResponse => errorAnswer(refusal.path, this.#errorOf(refusal));
+
+  #errorOf({ status, reason, path }: HttpRefusal): OstrakaError {
+    if (status !== 405) return refusedError(status, reason);
+    try {
+      const found = this.#find('(unknown)', splitDatabase(path).path);
+      return found.kind === 'error' ? found.error : refusedError(status, reason);
+    } catch (thrown) {
+      return toOstrakaError(thrown);
+    }
+  }
+
+  /** Who may not come in does not learn which paths there are: the error of the path waits. */
+  #find(method: string, path: string): ({ readonly kind: 'found' } & ReturnType<RouteTable['find']>) | FoundError {
+    try {
+      return { kind: 'found', ...this.#table.find(method, path) };
+    } catch (thrown) {
+      return { kind: 'error', error: toOstrakaError(thrown) };
+    }
+  }
+
+  #checkAccess(request: HttpRequest, pattern: string): void {
+    if (!isAuthorized(request, this.#apiKey, pattern)) throw gatewayError('UNAUTHORIZED', 'not authorized to execute this request');
+    if (this.#apiKey === undefined && isForeignOrigin(request))
+      throw gatewayError('ORIGIN_REFUSED', 'refused: the request comes from a page of another origin, or by a host name');
+  }
 
   async #run(
     route: Route,
@@ -103,6 +143,17 @@ export class Gateway {
   }
 }
 
+// A request that believes itself in a transaction, or that its answer comes later, must not run as if it had not said so.
+const headersRefused = ['x-arango-trx-id', 'x-arango-async'];
+
+interface FoundError {
+  readonly kind: 'error';
+  readonly error: OstrakaError;
+}
+
+const errorAnswer = (path: string, error: OstrakaError): HttpResponse =>
+  /^(\/_db\/[^/]*)?\/v1(\/|$)/.test(path) ? responses.openAiError(error) : responses.arangoError(error);
+
 const splitDatabase = (path: string): { readonly database: string; readonly path: string } => {
   const found = /^\/_db\/([^/]+)(\/.*)$/.exec(path);
   if (!found) return { database: '_system', path };
@@ -113,8 +164,12 @@ const splitDatabase = (path: string): { readonly database: string; readonly path
   }
 };
 
-const refusal = (status: number, reason: string): OstrakaError => {
+const refusedError = (status: number, reason: string): OstrakaError => {
+  if (status === 405) return gatewayError('METHOD_NOT_ALLOWED', `the method is not supported: ${reason}`);
+  if (status === 408) return gatewayError('BODY_INCOMPLETE', `the request did not arrive whole: ${reason}`);
   if (status === 413) return gatewayError('BODY_TOO_LARGE', `the body is over the limit: ${reason}`);
+  if (status === 417) return gatewayError('EXPECTATION_UNKNOWN', `the request was refused: ${reason}`);
+  if (status === 431) return gatewayError('HEADERS_TOO_LARGE', `path and headers are over the limit: ${reason}`);
   return gatewayError('REQUEST_MALFORMED', `the request was refused: ${reason}`);
 };
 

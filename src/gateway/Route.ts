@@ -13,9 +13,9 @@ export interface RouteContext {
   readonly signal: AbortSignal;
 }
 
-/** One entry of the route table. `pattern` like `/_api/document/:collection/:key`. `style` decides the shape of errors. */
+/** One entry of the route table; GET answers HEAD too. `pattern` like `/_api/document/:collection/:key`. `style` decides the shape of errors. */
 export interface Route {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly pattern: string;
   readonly style: 'arango' | 'openai';
   readonly handle: (context: RouteContext) => Promise<HttpResponse>;

@@ -25,7 +25,10 @@ const match = (compiled: Compiled, path: readonly string[]): { readonly [name: s
   return Object.fromEntries(parameters);
 };
 
-/** Finds the route of a request. A fixed part of a path wins over a parameter. Errors: ROUTE_UNKNOWN, METHOD_NOT_ALLOWED, REQUEST_MALFORMED. */
+/**
+ * Finds the route of a request. A fixed part of a path wins over a parameter; HEAD is answered wherever GET is (RFC 9110 §9.3.2).
+ * Errors: ROUTE_UNKNOWN, METHOD_NOT_ALLOWED with the methods in `data.allow`, REQUEST_MALFORMED.
+ */
 export class RouteTable {
   readonly #routes: readonly Compiled[];
 
@@ -37,14 +40,17 @@ export class RouteTable {
 
   find(method: string, path: string): { readonly route: Route; readonly parameters: { readonly [name: string]: string } } {
     const segments = path.split('/').slice(1);
-    let known = false;
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const allowed = new Set<string>();
     for (const compiled of this.#routes) {
       const parameters = match(compiled, segments);
       if (!parameters) continue;
-      if (compiled.route.method === method) return { route: compiled.route, parameters };
-      known = true;
+      if (compiled.route.method === wanted) return { route: compiled.route, parameters };
+      allowed.add(compiled.route.method);
+      if (compiled.route.method === 'GET') allowed.add('HEAD');
     }
-    if (known) throw gatewayError('METHOD_NOT_ALLOWED', `method ${method} is not supported for ${path}`);
-    throw gatewayError('ROUTE_UNKNOWN', `unknown path '${path}'`);
+    if (allowed.size === 0) throw gatewayError('ROUTE_UNKNOWN', `unknown path '${path.slice(0, 200)}'`);
+    const data = { allow: [...allowed].sort().join(', ') };
+    throw gatewayError('METHOD_NOT_ALLOWED', `method ${method} is not supported for ${path.slice(0, 200)}`, { data });
   }
 }

@@ -37,6 +37,27 @@ export const gatewayErrors = {
     meaning: 'A whole number in the body lies beyond 2^53 and would be changed silently.',
     action: 'Send it as a string.',
   },
+  BODY_INCOMPLETE: {
+    httpStatus: 408,
+    errorNum: 408,
+    retryable: true,
+    meaning: 'The request did not arrive whole in time: its content-length is longer than what was sent, or the sender is too slow.',
+    action: 'Send the whole body; `bodyIdleMs` bounds the wait for the next bytes.',
+  },
+  HEADERS_TOO_LARGE: {
+    httpStatus: 431,
+    errorNum: 431,
+    retryable: false,
+    meaning: 'Path and headers are over the limit of 16 KiB.',
+    action: 'Send fewer or shorter headers; long values belong into the body.',
+  },
+  EXPECTATION_UNKNOWN: {
+    httpStatus: 417,
+    errorNum: 417,
+    retryable: false,
+    meaning: 'The Expect header asks for something other than 100-continue.',
+    action: 'Leave the header out.',
+  },
   BODY_TOO_LARGE: {
     httpStatus: 413,
     errorNum: 413,
@@ -71,6 +92,20 @@ export const gatewayErrors = {
     retryable: false,
     meaning: 'A browser sent the request for a page of another origin, or by a host name, and no API key is configured.',
     action: 'Use a program or a page of the shard itself; to serve others, configure an API key.',
+  },
+  SYSTEM_DATABASE_ONLY: {
+    httpStatus: 403,
+    errorNum: 1230,
+    retryable: false,
+    meaning: 'The operation is only allowed in the database _system: creating, listing and dropping databases.',
+    action: 'Use the path without /_db/, or GET /_api/database/user for the list.',
+  },
+  CURSORS_FULL: {
+    httpStatus: 429,
+    errorNum: 21002,
+    retryable: true,
+    meaning: 'As many cursors are open on the shard as it allows, and none has expired.',
+    action: 'Read cursors to their end or delete them; come back after the time in the Retry-After header.',
   },
   CURSOR_NOT_FOUND: {
     httpStatus: 404,

@@ -287,22 +287,36 @@ describe('CursorStore', () => {
   let clock: ManualClock;
   let cursors: CursorStore;
   let aborted: number;
+  let heldBytes: number;
+  let heldBytesMax: number;
   beforeEach(() => {
     clock = new ManualClock();
     cursors = new CursorStore({ clock, random: new CountingRandom(), cursorsMax: 2 });
+    heldBytes = 0;
+    heldBytesMax = 1_000_000;
     aborted = 0;
   });
   const cursorOf = (blocks: () => AsyncIterable<readonly JsonValue[]>): QueryCursor => ({
     id: 'q',
     blocks: { [Symbol.asyncIterator]: () => blocks()[Symbol.asyncIterator]() },
+    // One byte a value.
+    held: {
+      hold: () => {
+        if (++heldBytes > heldBytesMax) throw baseError('QUEUE_FULL', 'over the memory limit');
+        return 1;
+      },
+      release: (bytes) => {
+        heldBytes -= bytes;
+      },
+    },
     extra: () => ({ stats: {}, warnings: [] }) as never,
   });
   const rows = (...blocks: readonly (readonly JsonValue[])[]): QueryCursor =>
     cursorOf(async function* () {
       yield* blocks;
     });
-  const open = (cursor: QueryCursor, batchSize = 2) =>
-    cursors.first(cursor, { database: 'db', batchSize, ttlMs: 1000, abort: () => void aborted++ });
+  const open = (cursor: QueryCursor, { batchSize = 2, aheadBytesMax = 1_000 } = {}) =>
+    cursors.first(cursor, { database: 'db', batchSize, ttlMs: 1000, aheadBytesMax, abort: () => void aborted++ });
 
   it('cuts any blocks into batches, says only at the last that there is no more, and then is gone', async () => {
     const first = await open(rows([1], [2, 3, 4], [], [5]));
@@ -356,17 +370,91 @@ describe('CursorStore', () => {
     expect([aborted, clock.timers]).toEqual([1, 0]);
   });
 
-  it('refuses a place beyond the bound before a query runs, and gives it back; close ends all', async () => {
+  it('refuses a place beyond the bound before a query runs, says when to come back, and gives it back; close ends all', async () => {
     await open(rows([1, 2, 3]));
     const place = cursors.reserve();
-    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'QUEUE_FULL' }));
+    await clock.advance(300);
+    const refused = expect.objectContaining({ code: 'CURSORS_FULL', httpStatus: 429, data: { retryAfterSeconds: 1 } });
+    expect(() => cursors.reserve()).toThrowError(refused);
     place.release();
     place.release();
     cursors.reserve().release();
     await open(rows([1, 2, 3]));
-    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'QUEUE_FULL' }));
+    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'CURSORS_FULL' }));
     cursors.close();
-    expect([aborted, clock.timers]).toEqual([2, 0]);
+    expect([aborted, clock.timers, heldBytes]).toEqual([2, 0, 0]);
+  });
+
+  it('makes room by those whose time is over, of which a timer was late to tell, the least recently used first', async () => {
+    const late = new CursorStore({
+      clock: {
+        nowMs: () => clock.nowMs(),
+        monotonicMs: () => clock.monotonicMs(),
+        sleep: clock.sleep,
+        setTimer: () => ({ cancel: () => undefined }),
+      },
+      random: new CountingRandom(),
+      cursorsMax: 2,
+    });
+    const options = { database: 'db', batchSize: 1, aheadBytesMax: 0, abort: () => void aborted++ };
+    const first = await late.first(rows([1, 2, 3, 4]), { ...options, ttlMs: 1000 });
+    const second = await late.first(rows([1, 2, 3, 4]), { ...options, ttlMs: 1000 });
+    await late.next('db', first.id as string); // used now: the second is older
+    expect(() => late.reserve()).toThrowError(expect.objectContaining({ code: 'CURSORS_FULL' }));
+    await clock.advance(1000);
+    late.reserve().release();
+    expect(aborted).toBe(1);
+    await expect(late.next('db', second.id as string)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    expect(await late.next('db', first.id as string)).toMatchObject({ result: [3] });
+  });
+
+  it('finds results ahead of its reader, within a bound, so that a short one ends its query; one that streams waits', async () => {
+    const blocks = Array.from({ length: 10 }, (_, i) => [i]);
+    let ended = 0;
+    let found = 0;
+    const counting = (count: number) =>
+      cursorOf(async function* () {
+        for (let i = 0; i < count; i++, found++) yield blocks[i % 10] as readonly number[];
+        ended++;
+      });
+    await open(counting(10), { batchSize: 1 });
+    await settle();
+    expect([ended, found]).toEqual([1, 10]);
+    cursors.close();
+    found = 0;
+    await open(counting(5_000), { batchSize: 1 });
+    await settle();
+    expect(ended).toBe(1);
+    expect(heldBytes).toBe(1_000);
+    cursors.close();
+    found = 0;
+    await open(counting(10), { batchSize: 1, aheadBytesMax: 0 });
+    await settle();
+    expect([ended, found]).toEqual([1, 1]);
+  });
+
+  it('accounts for what it keeps: a batch over the memory limit of its query fails, and nothing stays', async () => {
+    heldBytesMax = 100;
+    const many = rows(...Array.from({ length: 200 }, (_, i) => [i]));
+    await expect(open(many, { batchSize: 150 })).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    expect([aborted, clock.timers]).toEqual([1, 0]);
+    heldBytes = 0;
+    const { id = '' } = await open(rows([1, 2, 3, 4, 5]));
+    await settle();
+    expect(heldBytes).toBe(3);
+    await cursors.next('db', id);
+    expect(heldBytes).toBe(1);
+    await cursors.next('db', id);
+    expect(heldBytes).toBe(0);
+  });
+
+  it('keeps an error that came while nobody read for its next reader', async () => {
+    heldBytesMax = 10;
+    const { id = '' } = await open(rows(...Array.from({ length: 20 }, (_, i) => [i])));
+    await settle();
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
+    expect([aborted, clock.timers]).toEqual([1, 0]);
   });
 
   it("is nobody's in another database", async () => {

@@ -3,8 +3,20 @@ import { z } from 'zod';
 /** The HTTP surface of a shard (R34). */
 export const gatewayOptions = z.strictObject({
   bodyBytesMax: z.int().min(1024).default(33_554_432).describe('largest request body, bytes'),
+  bodyIdleMs: z.int().min(100).default(5_000).describe('a body of which nothing arrives for so long is refused, ms'),
+  discardedBytesMax: z
+    .int()
+    .min(0)
+    .default(134_217_728)
+    .describe('bytes of a refused request that are read and forgotten so that its client can read the answer'),
   cursorsMax: z.int().min(1).default(1_024).describe('open cursors of one shard'),
   cursorTtlSeconds: z.number().min(1).default(600).describe('life of an unread cursor, seconds; renewed by reading'),
+  cursorTtlMaxSeconds: z.number().min(1).default(3_600).describe('longest life of an unread cursor that a client may ask for, seconds'),
+  cursorAheadBytesMax: z
+    .int()
+    .min(0)
+    .default(262_144)
+    .describe('results a cursor finds ahead of its reader, bytes; one that is finished holds no place of a running query'),
   countedResultsMax: z.int().min(1).default(1_000_000).describe('results of a query that asks for their count first'),
   batchSize: z.int().min(1).default(1_000).describe('results of one cursor batch'),
   documentsMax: z.int().min(1).default(10_000).describe('documents of one request with many'),

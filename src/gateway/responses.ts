@@ -3,9 +3,12 @@ import type { HttpResponse } from '../platform/index.js';
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
 
-/** Waiting clients are told when to come back. */
-const retryHeaders = (error: OstrakaError): { readonly [name: string]: string } =>
-  error.httpStatus === 429 || error.httpStatus === 503 ? { 'retry-after': '1' } : {};
+/** Waiting clients are told when to come back, and those with a wrong method which are right. */
+const errorHeaders = ({ httpStatus, data }: OstrakaError): { readonly [name: string]: string } => {
+  const { retryAfterSeconds, allow } = data as { readonly retryAfterSeconds?: number; readonly allow?: string };
+  if (httpStatus === 429 || httpStatus === 503) return { 'retry-after': String(retryAfterSeconds ?? 1) };
+  return httpStatus === 405 && allow !== undefined ? { allow } : {};
+};
 
 const openAiType = (status: number): string => {
   if (status === 401) return 'authentication_error';
@@ -26,7 +29,7 @@ export const responses = {
     responses.json(status, { ...fields, error: false, code: status }, headers),
 
   arangoError: (error: OstrakaError): HttpResponse =>
-    responses.json(error.httpStatus, { ...error.data, ...responses.arangoErrorFields(error), code: error.httpStatus }, retryHeaders(error)),
+    responses.json(error.httpStatus, { ...error.data, ...responses.arangoErrorFields(error), code: error.httpStatus }, errorHeaders(error)),
 
   arangoErrorFields: (error: Pick<OstrakaError, 'errorNum' | 'httpStatus' | 'message' | 'code'>) => ({
     error: true,
@@ -43,7 +46,7 @@ export const responses = {
   }),
 
   openAiError: (error: OstrakaError): HttpResponse =>
-    responses.json(error.httpStatus, { error: { ...responses.openAiErrorFields(error), ...numbersOf(error) } }, retryHeaders(error)),
+    responses.json(error.httpStatus, { error: { ...responses.openAiErrorFields(error), ...numbersOf(error) } }, errorHeaders(error)),
 
   /** An answer without a body, for HEAD. */
   empty: (status: number, headers: { readonly [name: string]: string } = {}): HttpResponse => ({ status, headers, body: '' }),

@@ -20,17 +20,34 @@ export interface HttpResponse {
 /** Must not throw: errors are answers. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
 
+/** A request that the listener itself refuses. `path` is empty where none could be read. */
+export interface HttpRefusal {
+  readonly status: number;
+  readonly reason: string;
+  readonly path: string;
+}
+
+export interface HttpLimits {
+  readonly bodyBytesMax: number;
+  /** A body of which nothing arrives for so long is refused (408), ms. */
+  readonly bodyIdleMs: number;
+  /** After a refusal so many bytes are read and forgotten before the connection is closed, so that the client can read the answer. */
+  readonly discardedBytesMax: number;
+}
+
 /**
- * Carries the gateway: a real HTTP/1.1 server, or the simulator's client. Bodies over `bodyBytesMax` are refused before they are
- * read whole (413), malformed framing with 400, both through `onRefused` so that the answer has the gateway's shape.
+ * Carries the gateway: a real HTTP/1.1 server, or the simulator's client. Every method and every path comes to the handler. Bodies over
+ * `bodyBytesMax` are refused before they are read whole (413), those that do not arrive (408), malformed framing (400) and heads that are
+ * too long (431) all through `onRefused`, so that every answer has the gateway's shape; the connection is closed after it.
  */
 export interface HttpListener {
-  listen(options: {
-    readonly host: string;
-    readonly port: number;
-    readonly bodyBytesMax: number;
-    readonly handler: HttpHandler;
-    readonly onRefused: (refusal: { readonly status: number; readonly reason: string }) => HttpResponse;
-  }): Promise<{ readonly port: number }>;
+  listen(
+    options: {
+      readonly host: string;
+      readonly port: number;
+      readonly handler: HttpHandler;
+      readonly onRefused: (refusal: HttpRefusal) => HttpResponse;
+    } & HttpLimits,
+  ): Promise<{ readonly port: number }>;
   close(): Promise<void>;
 }

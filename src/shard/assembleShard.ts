@@ -157,6 +157,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     metrics,
     options: config.gateway,
     apiKey: config.process.apiKey,
+    checkDatabase: (name) => catalog.database(name),
     routes: gatewayRoutes({
       catalog,
       documents,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,10 +97,27 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     expect((await query('RETURN 1')).status).toBe(201);
   });
 
-  it('refuses a body over the limit with 413, before it is read whole', async () => {
-    const answer = await request('POST', '/_api/document/things', `{"a":"${'x'.repeat(34_000_000)}"}`).catch(() => undefined);
-    expect(answer?.status ?? 413).toBe(413);
+  it('refuses a body of 70 MB with a 413 that the client can read', async () => {
+    const answer = await request('POST', '/_api/document/things', `{"a":"${'x'.repeat(70_000_000)}"}`);
+    expect(answer).toMatchObject({ status: 413, body: { error: true, code: 413, errorNum: 413, ostrakaCode: 'BODY_TOO_LARGE' } });
     expect((await query('RETURN 1')).status).toBe(201);
+  });
+
+  it('answers a body that is shorter than its content-length with 408 within 5 seconds, and closes', async () => {
+    const startedMs = performance.now();
+    const answer = await new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connect(cluster.port, '127.0.0.1', () =>
+        socket.write('POST /_api/document/things HTTP/1.1\r\nhost: a\r\ncontent-length: 500\r\n\r\n{"_key":"short"}'),
+      );
+      socket.on('data', (chunk) => {
+        text += String(chunk);
+      });
+      socket.on('close', () => resolve(text));
+    });
+    expect(performance.now() - startedMs).toBeLessThan(6_500);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"ostrakaCode":"BODY_INCOMPLETE"/);
+    expect((await request('GET', '/_api/document/things/short')).status).toBe(404);
   });
 
   it('answers a lying content-length and broken framing with 400 and closes', async () => {
@@ -183,6 +200,189 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     expect((await chat({ model: 'nope' })).body.error).toMatchObject({ code: expect.stringMatching(/model_unknown|no_shard_available/) });
   });
 
+  it('only _system creates, lists and drops databases', async () => {
+    const only = { status: 403, body: { error: true, code: 403, errorNum: 1230, ostrakaCode: 'SYSTEM_DATABASE_ONLY' } };
+    expect((await request('POST', '/_api/database', { name: 'other' })).status).toBe(201);
+    expect(await request('GET', '/_db/other/_api/database')).toMatchObject(only);
+    expect(await request('POST', '/_db/other/_api/database', { name: 'third' })).toMatchObject(only);
+    expect(await request('DELETE', '/_db/other/_api/database/other')).toMatchObject(only);
+    expect((await request('GET', '/_db/other/_api/database/user')).status).toBe(200);
+    expect((await request('GET', '/_db/other/_api/database/current')).body).toMatchObject({ result: { name: 'other' } });
+    expect((await request('GET', '/_api/database')).body).toMatchObject({ result: ['_system', 'other'] });
+    expect((await request('DELETE', '/_api/database/other')).status).toBe(200);
+    for (const path of ['/_api/version', '/_api/collection', '/_api/cursor/1', '/_admin/time', '/nowhere'])
+      expect(await request('GET', `/_db/other${path}`)).toMatchObject({ status: 404, body: { errorNum: 1228, code: 404 } });
+  });
+
+  it('takes revisions by If-Match, If-None-Match and rev, and * as any', async () => {
+    const json = { 'content-type': 'application/json' };
+    const path = '/_api/document/things/revised';
+    expect(await request('PUT', path, { n: 1 }, { ...json, 'if-match': '*' })).toMatchObject({ status: 404, body: { errorNum: 1202 } });
+    await request('POST', '/_api/document/things', { _key: 'revised', n: 1 });
+    const first = (await fetch(`${url}${path}`, { method: 'HEAD' })).headers.get('etag') ?? '';
+    expect(first).toMatch(/^".+"$/);
+    expect(await request('PATCH', path, { n: 2 }, { ...json, 'if-match': '*' })).toMatchObject({
+      status: 201,
+      body: { _oldRev: first.slice(1, -1) },
+    });
+    const second = (await fetch(`${url}${path}`)).headers.get('etag') ?? '';
+    for (const method of ['GET', 'HEAD']) {
+      for (const [header, value, status] of [
+        ['if-none-match', second, 304],
+        ['if-none-match', `"x", W/${second}`, 304],
+        ['if-none-match', '*', 304],
+        ['if-none-match', first, 200],
+        ['if-match', second, 200],
+        ['if-match', '*', 200],
+        ['if-match', first, 412],
+      ] as const) {
+        const answer = await fetch(`${url}${path}`, { method, headers: { [header]: value } });
+        expect([method, header, value, answer.status, answer.headers.get('etag') ?? second]).toEqual([
+          method,
+          header,
+          value,
+          status,
+          second,
+        ]);
+        if (status === 304 || method === 'HEAD') expect(await answer.text()).toBe('');
+      }
+    }
+    const stale = { status: 412, body: { errorNum: 1200, ostrakaCode: 'REVISION_MISMATCH' } };
+    expect(await request('DELETE', `${path}?rev=${first.slice(1, -1)}`)).toMatchObject(stale);
+    expect(await request('PATCH', path, { n: 3 }, { ...json, 'if-match': '"a", "b"' })).toMatchObject({
+      status: 400,
+      body: { errorNum: 10 },
+    });
+    expect(await request('PATCH', `${path}?ignoreRevs=false`, { _rev: 'old', n: 3 })).toMatchObject(stale);
+    expect((await request('GET', path)).body).toMatchObject({ n: 2 });
+    expect((await request('PATCH', `${path}?ignoreRevs=true`, { _rev: 'old', n: 3 })).status).toBe(201);
+    expect((await request('DELETE', path, undefined, { 'if-match': '*' })).status).toBe(200);
+    expect(await request('HEAD', path)).toMatchObject({ status: 404 });
+  });
+
+  it('takes the parameters of a write that ArangoDB knows', async () => {
+    const path = '/_api/document/things';
+    const body = async (method: string, parameters: string, document: object) =>
+      (await request(method, `${path}${parameters}`, document)).body;
+    expect(
+      await body('POST', '?silent=true&waitForSync=true&refillIndexCaches=true&unheardOf=1', { _key: 'w', a: { x: 1 }, b: 1 }),
+    ).toEqual({});
+    expect(
+      await body('PATCH', '/w?keepNull=false&mergeObjects=false&returnNew=true&returnOld=true', { a: { y: 2 }, b: null }),
+    ).toMatchObject({
+      old: { a: { x: 1 }, b: 1 },
+      new: { a: { y: 2 } },
+    });
+    expect((await request('GET', `${path}/w`)).body).not.toHaveProperty('b');
+    expect(await request('POST', path, { _key: 'w' })).toMatchObject({ status: 409, body: { errorNum: 1210 } });
+    expect(await body('POST', '?overwriteMode=ignore', { _key: 'w', c: 1 })).not.toHaveProperty('_oldRev');
+    expect(await body('POST', '?overwriteMode=update&returnNew=true', { _key: 'w', c: 1 })).toMatchObject({
+      _oldRev: expect.any(String),
+      new: { a: { y: 2 }, c: 1 },
+    });
+    expect(await body('POST', '?overwriteMode=replace&returnNew=true&returnOld=true', { _key: 'w', d: 1 })).toMatchObject({
+      old: { c: 1 },
+      new: { d: 1 },
+    });
+    for (const parameters of ['?overwriteMode=sometimes', '?keepNull=maybe', '?returnNew=2'])
+      expect(await request('POST', `${path}${parameters}`, { _key: 'never' })).toMatchObject({
+        status: 400,
+        body: { errorNum: 10, ostrakaCode: 'PARAMETER_BAD' },
+      });
+    expect((await request('DELETE', `${path}/w?returnOld=true`)).body).toMatchObject({ old: { d: 1 } });
+    expect(await rows()).toMatchObject([{ _key: 'one', n: 1 }]);
+  });
+
+  it.each<[string, string, object | undefined, string]>([
+    ['POST', '/_api/document/things?isRestore=true', { _key: 'never' }, 'isRestore'],
+    ['POST', '/_api/document/things?versionAttribute=v', { _key: 'never' }, 'versionAttribute'],
+    ['POST', '/_api/collection', { name: 'never', schema: { rule: {} } }, 'schema'],
+    ['POST', '/_api/collection', { name: 'never', computedValues: [{}] }, 'computedValues'],
+    ['POST', '/_api/collection', { name: 'never', keyOptions: { type: 'autoincrement' } }, 'keyOptions.type'],
+    ['POST', '/_api/collection', { name: 'never', keyOptions: { allowUserKeys: false } }, 'keyOptions.allowUserKeys: false'],
+    ['POST', '/_api/collection', { name: 'never', shardKeys: ['region'] }, 'shardKeys other than _key'],
+    ['POST', '/_api/collection', { name: 'never', replicationFactor: 3 }, 'replicationFactor above 1'],
+    ['POST', '/_api/cursor', { query: 'RETURN 1', options: { fullCount: true } }, 'fullCount'],
+    ['POST', '/_api/cursor', { query: 'RETURN 1', options: { profile: 2 } }, 'profile'],
+    ['POST', '/_api/cursor', { query: 'RETURN 1', options: { allowRetry: true } }, 'allowRetry'],
+    ['POST', '/_api/explain', { query: 'RETURN 1', options: { allPlans: true } }, 'allPlans'],
+  ])('%s %s %j says that %s is not supported', async (method, path, body, param) => {
+    const answer = await request(method, path, body);
+    expect(answer).toMatchObject({ status: 501, body: { error: true, code: 501, errorNum: 9, ostrakaCode: 'NOT_SUPPORTED', param } });
+    expect(answer.body.errorMessage).toContain(param);
+    expect((await request('GET', '/_api/collection/never')).status).toBe(404);
+    expect((await request('GET', '/_api/document/things/never')).status).toBe(404);
+  });
+
+  it('ignores what changes nothing', async () => {
+    const body = {
+      query: 'RETURN 1',
+      cache: true,
+      options: { fullCount: false, stream: false, fillBlockCache: false, maxTransactionSize: 1, unheardOf: 1 },
+    };
+    expect((await request('POST', '/_api/cursor?unheardOf=1', body)).body).toMatchObject({ result: [1] });
+    const collection = {
+      name: 'plain',
+      numberOfShards: 9,
+      replicationFactor: 1,
+      keyOptions: { type: 'traditional', allowUserKeys: true },
+      schema: null,
+    };
+    expect((await request('POST', '/_api/collection?waitForSyncReplication=0', collection)).status).toBe(200);
+    expect((await request('DELETE', '/_api/collection/plain')).status).toBe(200);
+  });
+
+  it('600 cursors that nobody reads hold no query place, and all can be read later', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 600; i++) {
+      const { status, body } = await request('POST', '/_api/cursor', { query: 'FOR i IN 1..3000 RETURN i', batchSize: 1 });
+      expect(status).toBe(201);
+      ids.push((body as { id?: string }).id ?? '');
+    }
+    expect((await query('RETURN 1')).status).toBe(201);
+    expect((await request('PUT', `/_api/cursor/${ids[0]}`)).body).toMatchObject({ result: [2], hasMore: true });
+    for (const id of ids) expect((await request('DELETE', `/_api/cursor/${id}`)).status).toBe(202);
+  });
+
+  it('a shard full of cursors says when to come back, and takes new ones when some are gone', async () => {
+    const ids: string[] = [];
+    let refused: Response | undefined;
+    while (refused === undefined && ids.length < 1_100) {
+      const answer = await fetch(`${url}/_api/cursor`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"query":"FOR i IN 1..2 RETURN i","batchSize":1}',
+      });
+      if (answer.status === 201) ids.push(((await answer.json()) as { id: string }).id);
+      else refused = answer;
+    }
+    expect([ids.length, refused?.status, refused?.headers.get('retry-after')]).toEqual([1024, 429, '1']);
+    expect(await refused?.json()).toMatchObject({ error: true, code: 429, errorNum: 21002, ostrakaCode: 'CURSORS_FULL' });
+    for (const id of ids) expect((await request('DELETE', `/_api/cursor/${id}`)).status).toBe(202);
+    expect((await query('RETURN 1')).status).toBe(201);
+  });
+
+  it('refuses a ttl beyond the limit and names it', async () => {
+    const answer = await request('POST', '/_api/cursor', { query: 'RETURN 1', ttl: 3601 });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { errorNum: 10, ostrakaCode: 'PARAMETER_BAD', errorMessage: expect.stringContaining('3600') },
+    });
+    expect((await request('POST', '/_api/cursor', { query: 'RETURN 1', ttl: 3600 })).status).toBe(201);
+  });
+
+  it.each([
+    ['count', { count: true }],
+    ['a huge batch', { batchSize: 1_000_000 }],
+  ])('bounds what %s holds by the memory limit of the query', async (_name, options) => {
+    const body = { query: 'FOR i IN 1..900000 RETURN {i, text: "0123456789"}', memoryLimit: 1_000_000, ...options };
+    expect(await request('POST', '/_api/cursor', body)).toMatchObject({
+      status: 500,
+      body: { error: true, code: 500, errorNum: 32, ostrakaCode: 'QUERY_MEMORY_LIMIT' },
+    });
+    expect((await request('POST', '/_api/cursor', { ...body, memoryLimit: 1_000_000, batchSize: 100, count: false })).status).toBe(201);
+  });
+
   it('answers unknown paths and methods', async () => {
     expect(await request('GET', '/nowhere')).toMatchObject({ status: 404, body: { errorNum: 404 } });
     expect(await request('DELETE', '/_api/version')).toMatchObject({ status: 405 });
@@ -217,6 +417,15 @@ describe('bad starts: one clear line and exit code 1', () => {
       expect(used).toMatchObject({ status: 1, stderr: expect.stringContaining('[DATA_FOLDER_IN_USE]') });
       const taken = run('up', '--data', join(folder, 'other'), '--port', String(cluster.port));
       expect(taken).toMatchObject({ status: 1, stderr: expect.stringContaining('[PORT_IN_USE]') });
+      const ports = (data: string) => {
+        const { stdout } = run('doctor', '--json', '--data', data, '--port', String(cluster.port), '--shards', '1');
+        return (JSON.parse(stdout) as { readonly check: string }[]).find(({ check }) => check === 'ports');
+      };
+      expect(ports(cluster.dataFolder)).toMatchObject({
+        state: 'ok',
+        found: expect.stringContaining('the running cluster of this data folder'),
+      });
+      expect(ports(join(folder, 'other'))).toMatchObject({ state: 'warning', found: expect.stringContaining('another Ostraka cluster') });
       expect((await fetch(`${cluster.shards[0]?.url}/health/live`)).status).toBe(200);
     } finally {
       await cluster.stop();
@@ -230,6 +439,26 @@ describe('bad starts: one clear line and exit code 1', () => {
     expect(status).toBe(1);
     expect(stderr).toContain('[MODEL_INVALID]');
     expect(stderr).toContain('broken');
+  });
+
+  it.each([
+    ['truncated', (whole: Buffer) => whole.subarray(0, whole.length - 1_000), /truncated: tensor \S+ ends at byte \d+/],
+    ['cut in its header', (whole: Buffer) => whole.subarray(0, 300), /shorter than its header says/],
+    ['no GGUF file', () => Buffer.alloc(5_000, 7), /not a GGUF file/],
+    ['empty', () => Buffer.alloc(0), /too short/],
+  ])('an adapter that is %s is refused before any shard starts', async (name, damage, reason) => {
+    const file = join(folder, 'adapter.gguf');
+    await writeFile(file, damage(await readFile('sample/adapters/legal.gguf')));
+    const data = join(folder, `adapter-${name}`);
+    const startedMs = performance.now();
+    const { status, stdout, stderr } = run('up', '--data', data, '--port', '41300', '--shards', '1', '--adapter', `legal=${file}`);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^ostraka: adapter .*adapter\.gguf of legal: .*\[ADAPTER_INVALID\]\n$/);
+    expect(stderr).toMatch(reason);
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+    await expect(stat(join(data, 'shards'))).rejects.toMatchObject({ code: 'ENOENT' });
+    const missing = run('up', '--data', data, '--port', '41300', '--shards', '1', '--adapter', `legal=${file}.none`);
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringMatching(/ENOENT.*\[ADAPTER_INVALID\]\n$/) });
   });
 
   it('a bind off loopback without credentials', async () => {

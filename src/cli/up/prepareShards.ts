@@ -1,6 +1,7 @@
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { hashFile, mintCertificates } from '../../platform/node/index.js';
+import { platformError } from '../../platform/index.js';
+import { checkModelFile, mintCertificates } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import type { StartConfigInput } from '../StartConfig.js';
 import { readFigures } from './readFigures.js';
@@ -78,9 +79,11 @@ const ensureCertificates = async (dataFolder: string, shardIds: readonly string[
 
 const describeAdapter = async ({ domain, file }: UpOptions['adapters'][number]) => {
   const path = resolve(file);
-  const digest = await hashFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw cliError('USAGE', `cannot read adapter ${file}: ${error.message}`, { cause: error });
-  });
+  // The engine would refuse it too, but only when the shards have started, and then again and again.
+  const refuse = (reason: string, cause?: unknown) =>
+    platformError('ADAPTER_INVALID', `adapter ${file} of ${domain}: ${reason}`, { cause });
+  const { digest, type } = checkModelFile(path, refuse);
+  if (type !== 'adapter') throw refuse(`it is a GGUF file of type ${type ?? 'model'}, no adapter`);
   return { domain, path, figures: await readFigures(path, digest) };
 };
 

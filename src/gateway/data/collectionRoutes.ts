@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { DocumentService } from '../../execution/index.js';
 import type { Catalog, CollectionInfo } from '../../sharding/index.js';
 import { checkBody } from '../checkBody.js';
+import { checkSupported } from '../checkSupported.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
 
@@ -9,7 +10,28 @@ const created = z.looseObject({
   name: z.string(),
   type: z.union([z.literal(2), z.literal(3)]).optional(),
   waitForSync: z.boolean().optional(),
+  keyOptions: z.looseObject({ type: z.string().optional(), allowUserKeys: z.boolean().optional() }).nullish(),
+  shardKeys: z.array(z.string()).nullish(),
+  replicationFactor: z.union([z.number(), z.string()]).nullish(),
+  writeConcern: z.number().nullish(),
 });
+type Created = z.infer<typeof created>;
+
+// Rules for what is stored and where; a collection without them would take what it should not.
+const refused = ['schema', 'computedValues', 'distributeShardsLike', 'isSmart', 'isDisjoint', 'smartGraphAttribute', 'smartJoinAttribute'];
+
+/** What must have the value that every collection here has. Error NOT_SUPPORTED. */
+const checkCreated = (given: Created): void => {
+  checkSupported(given, refused);
+  const wishes = {
+    'keyOptions.type': (given.keyOptions?.type ?? 'traditional') !== 'traditional',
+    'keyOptions.allowUserKeys: false': given.keyOptions?.allowUserKeys === false,
+    'shardKeys other than _key': (given.shardKeys ?? ['_key']).join() !== '_key',
+    'replicationFactor above 1': (given.replicationFactor ?? 1) !== 1,
+    'writeConcern above 1': (given.writeConcern ?? 1) > 1,
+  };
+  checkSupported(wishes, Object.keys(wishes));
+};
 
 const infoOf = ({ id, name, kind }: CollectionInfo) => ({
   id: String(id),
@@ -53,7 +75,9 @@ export function collectionRoutes(parts: { readonly catalog: Catalog; readonly do
       pattern: '/_api/collection',
       style,
       handle: async (context) => {
-        const { name, type, waitForSync } = checkBody(created, context.json());
+        const given = checkBody(created, context.json());
+        checkCreated(given);
+        const { name, type, waitForSync } = given;
         const kind = type === 3 ? 'edge' : 'document';
         const collection = await catalog.createCollection({ database: context.database, name, kind, waitForSync: waitForSync ?? false });
         return responses.arango(200, propertiesOf(collection));

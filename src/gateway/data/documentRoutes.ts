@@ -4,6 +4,7 @@ import type { DocumentOutcome, DocumentRequest, DocumentService } from '../../ex
 import type { HttpResponse } from '../../platform/index.js';
 import { checkDocumentKey, type StoredDocument, storageError } from '../../storage/index.js';
 import { checkBody } from '../checkBody.js';
+import { checkSupported } from '../checkSupported.js';
 import { gatewayError } from '../errors.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
@@ -26,6 +27,9 @@ const queryOptions = z.looseObject({
 });
 type Options = z.infer<typeof queryOptions>;
 
+// What these ask for would be another write than the one that happens.
+const refused = ['isRestore', 'versionAttribute'];
+
 const isObject = (value: JsonValue): value is Attributes => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Documents, one and many: ArangoDB's paths, with `_rev` checks by If-Match or by the body. */
@@ -36,7 +40,6 @@ export function documentRoutes(parts: { readonly documents: DocumentService; rea
   const many = '/_api/document/:collection';
   return [
     { method: 'GET', pattern: single, style, handle: (context) => writer.read(context) },
-    { method: 'HEAD', pattern: single, style, handle: (context) => writer.read(context) },
     { method: 'POST', pattern: many, style, handle: (context) => writer.write('insert', context) },
     {
       method: 'PUT',
@@ -65,8 +68,8 @@ class DocumentWriter {
     const { database, parameters, request, signal } = context;
     const found = await this.#documents.read(database, parameters['collection'] as string, parameters['key'] as string, signal);
     const etag = { etag: `"${found._rev}"` };
-    if (unquote(request.headers['if-none-match']) === found._rev) return responses.empty(304, etag);
-    const wanted = unquote(request.headers['if-match']);
+    if (revisionsOf(request.headers['if-none-match'])?.some((one) => one === '*' || one === found._rev)) return responses.empty(304, etag);
+    const wanted = wantedRevision(context);
     if (wanted !== undefined && wanted !== found._rev) throw revisionMismatch(found);
     return responses.json(200, found, etag);
   }
@@ -87,7 +90,7 @@ class DocumentWriter {
   }
 
   async write(kind: WriteKind, context: RouteContext): Promise<HttpResponse> {
-    const options = checkBody(queryOptions, Object.fromEntries(context.request.query));
+    const options = optionsOf(context);
     const { key } = context.parameters;
     const body = kind === 'remove' && key !== undefined ? {} : context.json();
     if (key === undefined && Array.isArray(body)) return this.#writeMany(kind, context, body, options);
@@ -97,11 +100,11 @@ class DocumentWriter {
         key,
         collection: context.parameters['collection'] as string,
         options,
-        ifMatch: unquote(context.request.headers['if-match']),
+        ifMatch: kind === 'insert' ? undefined : wantedRevision(context),
       }),
     ]);
     if (outcome?.kind !== 'done') throw new OstrakaError((outcome as Extract<DocumentOutcome, { kind: 'error' }>).error);
-    const shown = outcomeOf(kind, context, outcome, options);
+    const shown = outcomeOf(context, outcome, options);
     const etag = outcome.new ?? outcome.old;
     return responses.json(kind === 'remove' ? 200 : 201, options.silent ? {} : shown, etag ? { etag: `"${etag._rev}"` } : {});
   }
@@ -112,7 +115,7 @@ class DocumentWriter {
     );
     const shown = outcomes.map((outcome) =>
       outcome.kind === 'done'
-        ? outcomeOf(kind, context, outcome, options)
+        ? outcomeOf(context, outcome, options)
         : { ...outcome.error.data, ...responses.arangoErrorFields(outcome.error) },
     );
     const visible = options.silent ? shown.filter((one) => 'error' in one) : shown;
@@ -156,6 +159,11 @@ class DocumentWriter {
 // A flag that is not understood must not turn a read into a replacement: the same words as for every other flag.
 const asksOnlyToGet = ({ request }: RouteContext): boolean => checkBody(queryOptions, Object.fromEntries(request.query)).onlyget;
 
+const optionsOf = ({ request }: RouteContext): Options => {
+  checkSupported(Object.fromEntries(request.query), refused);
+  return checkBody(queryOptions, Object.fromEntries(request.query));
+};
+
 /** A key from a key, an `_id`, or an object with either. */
 const keyOf = (selector: JsonValue, collection: string): string => {
   const named = isObject(selector) ? (selector['_key'] ?? selector['_id']) : selector;
@@ -197,9 +205,9 @@ const keyOfInsert = (document: Attributes): string | undefined => {
   return key === undefined ? undefined : checkDocumentKey(key);
 };
 
-const outcomeOf = (kind: WriteKind, context: RouteContext, outcome: Done, options: Options): object => {
+const outcomeOf = (context: RouteContext, outcome: Done, options: Options): object => {
   const shown = (outcome.new ?? outcome.old) as StoredDocument;
-  const oldRevision = kind !== 'insert' && outcome.old ? { _oldRev: outcome.old._rev } : {};
+  const oldRevision = outcome.old ? { _oldRev: outcome.old._rev } : {};
   return {
     _id: `${context.parameters['collection']}/${shown._key}`,
     _key: shown._key,
@@ -217,7 +225,17 @@ const errorCodes = (outcomes: readonly DocumentOutcome[]): { readonly [name: str
   return counts.size === 0 ? {} : { 'x-arango-error-codes': [...counts].map(([errorNum, count]) => `${errorNum}:${count}`).join(',') };
 };
 
-const unquote = (header: string | undefined): string | undefined => header?.replace(/^"(.*)"$/, '$1');
+/** The revisions of a header like `"a", W/"b"` or `*`. */
+const revisionsOf = (header: string | undefined): readonly string[] | undefined =>
+  header?.split(',').map((one) => one.trim().replace(/^(?:W\/)?"(.*)"$/, '$1'));
+
+/** The revision that must be there, by If-Match or by `rev`; `*` is any, and that there is one is checked anyway. Error PARAMETER_BAD. */
+const wantedRevision = ({ request }: RouteContext): string | undefined => {
+  const revisions = revisionsOf(request.headers['if-match'] ?? request.query.get('rev'));
+  if (revisions === undefined || revisions.includes('*')) return undefined;
+  if (revisions.length === 1 && revisions[0] !== '') return revisions[0];
+  throw gatewayError('PARAMETER_BAD', 'If-Match: give one revision, or *', { data: { param: 'if-match' } });
+};
 
 const revisionMismatch = ({ _key, _id, _rev }: StoredDocument): OstrakaError =>
   storageError('REVISION_MISMATCH', `document ${_id} has another revision than the one given`, { data: { _key, _id, _rev } });

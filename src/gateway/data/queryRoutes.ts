@@ -3,6 +3,7 @@ import { baseError, type JsonValue } from '../../base/index.js';
 import type { QueryOptions, QueryRequest, QueryService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
+import { checkSupported } from '../checkSupported.js';
 import { gatewayError } from '../errors.js';
 import type { GatewayOptions } from '../options.js';
 import type { Route, RouteContext } from '../Route.js';
@@ -16,7 +17,7 @@ const body = z.looseObject({
   bindVars: z.custom<{ readonly [name: string]: JsonValue }>(isObject, { error: 'must be an object' }).optional(),
   count: z.boolean().optional(),
   batchSize: z.int().min(1).max(1_000_000).optional(),
-  ttl: z.number().gt(0).max(86_400).optional(),
+  ttl: z.number().gt(0).optional(),
   memoryLimit: z.int().min(0).optional(),
   options: z
     .looseObject({
@@ -24,11 +25,21 @@ const body = z.looseObject({
       memoryLimit: z.int().min(0).optional(),
       maxWarningCount: z.int().min(0).optional(),
       failOnWarning: z.boolean().optional(),
+      stream: z.boolean().optional(),
       optimizer: z.looseObject({ rules: z.array(z.string()).optional() }).optional(),
     })
     .optional(),
 });
 type Body = z.infer<typeof body>;
+
+// Each changes the answer; what only changes how it is found (caches, spilling, plans) is ignored.
+const refused = ['fullCount', 'profile', 'allPlans', 'allowRetry'];
+
+const bodyOf = (context: RouteContext): Body => {
+  const given = checkBody(body, context.json());
+  checkSupported(given.options ?? {}, refused);
+  return given;
+};
 
 /** Cursors, explain and parse. */
 export function queryRoutes(parts: {
@@ -58,7 +69,7 @@ export function queryRoutes(parts: {
       pattern: '/_api/explain',
       style,
       handle: async (context) => {
-        const { database, ...request } = requestOf(context, checkBody(body, context.json()));
+        const { database, ...request } = requestOf(context, bodyOf(context));
         const explained = await queries.explain({ database, ...request });
         const { plan, warnings, rulesSkipped } = explained;
         return responses.arango(200, { plan, warnings, cacheable: false, stats: { rulesSkipped } });
@@ -77,18 +88,20 @@ const openCursor = async (
   parts: { readonly queries: QueryService; readonly cursors: CursorStore; readonly options: GatewayOptions },
   context: RouteContext,
 ): Promise<HttpResponse> => {
-  const given = checkBody(body, context.json());
+  const given = bodyOf(context);
+  const ttlSeconds = checkTtl(given.ttl, parts.options);
   const ended = new AbortController();
   const abort = (): void => ended.abort(baseError('CANCELLED', 'the cursor was deleted or its time ran out'));
   const unlink = linkAbort(context.signal, ended);
   const place = parts.cursors.reserve();
   try {
     const cursor = await parts.queries.execute({ ...requestOf(context, given), signal: ended.signal });
-    const counted = given.count ? await buffered(cursor, parts.options.countedResultsMax) : undefined;
+    const counted = given.count ? await counting(cursor, parts.options.countedResultsMax) : undefined;
     const batch = await parts.cursors.first(counted?.cursor ?? cursor, {
       batchSize: given.batchSize ?? parts.options.batchSize,
       database: context.database,
-      ttlMs: (given.ttl ?? parts.options.cursorTtlSeconds) * 1000,
+      ttlMs: ttlSeconds * 1000,
+      aheadBytesMax: aheadBytesOf(given, parts.options),
       abort,
     });
     return batchAnswer(201, batch, counted?.count);
@@ -96,6 +109,19 @@ const openCursor = async (
     place.release();
     unlink(); // from here on a cursor that stays outlives its request
   }
+};
+
+// Well below the memory limit: reading ahead must not fail a query that its reader could have read.
+const aheadBytesOf = ({ options, memoryLimit }: Body, { cursorAheadBytesMax }: GatewayOptions): number => {
+  if (options?.stream) return 0;
+  return Math.min(cursorAheadBytesMax, (options?.memoryLimit || memoryLimit || Number.POSITIVE_INFINITY) / 4);
+};
+
+// A shorter life than asked for would lose a reader's results without a word.
+const checkTtl = (ttl: number | undefined, { cursorTtlSeconds, cursorTtlMaxSeconds }: GatewayOptions): number => {
+  if (ttl === undefined) return Math.min(cursorTtlSeconds, cursorTtlMaxSeconds);
+  if (ttl <= cursorTtlMaxSeconds) return ttl;
+  throw gatewayError('PARAMETER_BAD', `ttl: at most ${cursorTtlMaxSeconds} seconds (cursorTtlMaxSeconds)`, { data: { param: 'ttl' } });
 };
 
 const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) => {
@@ -107,19 +133,24 @@ const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) =
 
 type Cursor = Awaited<ReturnType<QueryService['execute']>>;
 
-/** `count: true` asks how many results there are before the first is read: all must be found and held. Error PARAMETER_BAD beyond `countedResultsMax`. */
-const buffered = async (cursor: Cursor, resultsMax: number): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
+/**
+ * `count: true` asks how many results there are before the first is read: all must be found and held. Errors: QUERY_MEMORY_LIMIT,
+ * PARAMETER_BAD beyond `countedResultsMax`.
+ */
+const counting = async (cursor: Cursor, resultsMax: number): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
   const blocks: (readonly JsonValue[])[] = [];
-  let held = 0;
+  let count = 0;
   for await (const block of cursor.blocks) {
-    held += block.length;
-    if (held > resultsMax) throw gatewayError('PARAMETER_BAD', `count: true holds all results, at most ${resultsMax}; read without it`);
+    count += block.length;
+    if (count > resultsMax) throw gatewayError('PARAMETER_BAD', `count: true holds all results, at most ${resultsMax}; read without it`);
+    for (const value of block) cursor.held.hold(value);
     blocks.push(block);
   }
   const again = async function* () {
     yield* blocks;
   };
-  return { cursor: { ...cursor, blocks: again() }, count: blocks.reduce((total, { length }) => total + length, 0) };
+  const held = { hold: () => 0, release: () => undefined }; // accounted for above
+  return { cursor: { ...cursor, blocks: again(), held }, count };
 };
 
 const requestOf = ({ database }: RouteContext, given: Body): Omit<QueryRequest, 'signal'> => {

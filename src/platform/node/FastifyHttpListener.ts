@@ -1,46 +1,77 @@
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { baseError } from '../../base/index.js';
-import { type HttpHandler, type HttpListener, type HttpRequest, type HttpResponse, platformError } from '../index.js';
+import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
+import { discardRequest } from './discardRequest.js';
+import { readRequestBody } from './readRequestBody.js';
 
 type ListenOptions = Parameters<HttpListener['listen']>[0];
+/** What Node's parser reports. */
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
 const timeouts = {
   /** Reading the head and the whole of a request: slow senders are cut off. */
+  headMs: 10_000,
   requestMs: 60_000,
+  /** How often the two above are looked at. */
+  checkMs: 1_000,
   keepAliveMs: 72_000,
+  /** For the client of a refused request to stop sending. */
+  discardMs: 10_000,
   connectionsMax: 4_096,
   headerBytesMax: 16_384,
 } as const;
 
-/** HttpListener on fastify: its parser and limits, none of its routing. Every answer comes from the handler or from `onRefused`. */
+/**
+ * HttpListener on fastify: its server and limits, none of its routing, parsing or answers. A hook before its routing answers every
+ * request, and the router sees one path only, since it would refuse some paths in its own words.
+ */
 export class FastifyHttpListener implements HttpListener {
   #server: FastifyInstance | undefined;
 
   async listen(options: ListenOptions): Promise<{ readonly port: number }> {
+    const answering = new WeakMap<object, ServerResponse>();
     const server = fastify({
-      bodyLimit: options.bodyBytesMax,
       logger: false,
       exposeHeadRoutes: false,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
       forceCloseConnections: true,
-      http: { maxHeaderSize: timeouts.headerBytesMax },
-      routerOptions: { maxParamLength: 8_192 },
-      clientErrorHandler: (error, socket) => {
-        const refusal = options.onRefused({ status: error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, reason: error.message });
-        if (socket.writable) socket.end(rawAnswer(refusal));
-        else socket.destroy();
+      return503OnClosing: false,
+      rewriteUrl: () => '/',
+      http: {
+        maxHeaderSize: timeouts.headerBytesMax,
+        headersTimeout: timeouts.headMs,
+        connectionsCheckingInterval: timeouts.checkMs,
+        // Node would answer without a body; `refusalOf` looks at it.
+        requireHostHeader: false,
+      },
+      clientErrorHandler: (reported, socket) => {
+        const error = reported as unknown as ClientError; // its types describe a Buffer as JSON
+        const response = answering.get(socket);
+        const isAnswering = response !== undefined && !response.writableFinished;
+        const end = (refusal: HttpRefusal) => socket.writable && socket.end(rawAnswer(options.onRefused(refusal)));
+        if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+        else if (!isAnswering) end(refusalOfParser(error));
+        // Behind a whole request: its answer goes first, and the first line of the packet is that request's.
+        else if (response.req.complete) response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '' }));
+        // Bytes in the middle of an answer would be read as a part of it.
+        else if (response.headersSent) socket.destroy();
+        else end(refusalOfParser(error));
       },
     });
     server.server.maxConnections = timeouts.connectionsMax;
-    server.removeAllContentTypeParsers();
-    server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    server.setErrorHandler(async (error: { statusCode?: number; message: string }, _request, reply) =>
-      send(reply, options.onRefused({ status: error.statusCode ?? 500, reason: error.message })),
+    server.server.on('request', (request, response) => answering.set(request.socket, response));
+    // Node's own answers to these have no body, and a CONNECT without a listener is cut off.
+    server.server.on('checkExpectation', (request, response) => void refuse(request, response, options, expectationFailed(request)));
+    server.server.on('connect', (request: IncomingMessage, socket: Socket) =>
+      socket.end(rawAnswer(options.onRefused({ status: 405, reason: 'CONNECT is for proxies', path: request.url ?? '' }))),
     );
-    server.all('*', (request, reply) => answer(request, reply, options.handler));
+    // Methods that fastify does not know have the hook through this; the handler itself never runs.
+    server.setNotFoundHandler(() => undefined);
+    server.addHook('onRequest', (request, reply) => answer(request, reply, options));
     this.#server = server;
     try {
       await server.listen({ host: options.host, port: options.port });
@@ -56,25 +87,75 @@ export class FastifyHttpListener implements HttpListener {
   }
 }
 
-const answer = async (request: FastifyRequest, reply: FastifyReply, handler: HttpHandler): Promise<FastifyReply> => {
+interface Refused {
+  readonly status: number;
+  readonly reason: string;
+}
+
+const expectationFailed = (request: IncomingMessage): Refused => ({
+  status: 417,
+  reason: `the expectation ${String(request.headers.expect).slice(0, 80)} is not known`,
+});
+
+const statusOfCode = new Map([
+  ['HPE_HEADER_OVERFLOW', 431],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+]);
+
+/** The path of a request that could not be parsed, where its first line is in the last packet. */
+const refusalOfParser = (error: ClientError) => {
+  const head = error.rawPacket?.toString('latin1', 0, timeouts.headerBytesMax) ?? '';
+  const [, url = '', version] = /^[A-Z-]+ (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
+  const isUnknownMethod = error.code === 'HPE_INVALID_METHOD' && version !== undefined;
+  const status = isUnknownMethod ? 405 : (statusOfCode.get(error.code ?? '') ?? 400);
+  return { status, reason: error.message, path: pathOf(url) };
+};
+
+const answer = async (request: FastifyRequest, reply: FastifyReply, options: ListenOptions): Promise<FastifyReply> => {
   const gone = new AbortController();
   // `close` without a finished answer = the client went away.
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort(baseError('CANCELLED', 'the client closed the connection'));
   });
-  return send(reply, await handler(toHttpRequest(request, gone.signal)));
+  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+    reply.hijack();
+    await refuse(request.raw, reply.raw, options, { status: 400, reason: 'an HTTP/1.1 request needs a host header' });
+    return reply;
+  }
+  const read = await readRequestBody(request.raw, options);
+  if (read.kind === 'whole') return send(reply, await options.handler(toHttpRequest(request, read.body, gone.signal)));
+  reply.hijack();
+  if (read.kind === 'refused') await refuse(request.raw, reply.raw, options, read);
+  return reply;
 };
 
-const toHttpRequest = (request: FastifyRequest, signal: AbortSignal): HttpRequest => {
-  const url = new URL(request.raw.url ?? '/', 'http://shard');
+/** Answers whole, lets the client read it while it still sends, and closes. */
+const refuse = async (request: IncomingMessage, response: ServerResponse, options: ListenOptions, refused: Refused): Promise<void> => {
+  const { status, headers, body } = options.onRefused({ ...refused, path: pathOf(urlOf(request)) });
+  const text = typeof body === 'string' ? body : '';
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' });
+  if (request.method !== 'HEAD') response.write(text);
+  // Who was given up for sending nothing is not waited for again.
+  if (status !== 408) await discardRequest(request, { bytesMax: options.discardedBytesMax, timeMs: timeouts.discardMs });
+  response.end();
+};
+
+const urlOf = (request: IncomingMessage & { readonly originalUrl?: string }): string => request.originalUrl ?? request.url ?? '/';
+
+/** The path of `/path?query` and of the absolute form (RFC 9112 §3.2.2). */
+const pathOf = (url: string): string => (url.split('?', 1)[0] as string).replace(/^https?:\/\/[^/]*/i, '') || '/';
+
+const toHttpRequest = (request: FastifyRequest, body: Buffer, signal: AbortSignal): HttpRequest => {
+  const url = urlOf(request.raw);
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
   return {
     method: request.method,
-    path: (request.raw.url ?? '/').split('?', 1)[0] as string,
-    query: new Map(url.searchParams),
+    path: pathOf(url),
+    query: new Map(new URLSearchParams(query)),
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     ),
-    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    body,
     signal,
   };
 };
@@ -116,5 +197,5 @@ const drained = (stream: PassThrough): Promise<void> =>
 const rawAnswer = ({ status, headers, body }: HttpResponse): string => {
   const text = typeof body === 'string' ? body : '';
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(text)), connection: 'close' });
-  return `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`;
 };

@@ -8,6 +8,7 @@ export { Http2Transport, type Http2TransportOptions, type TransportCertificates 
 export { hashFile } from './hashFile.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
+export { checkModelFile } from './llama/checkModelFile.js';
 export { LlamaEmbeddingBackend, type LlamaEmbeddingOptions } from './llama/LlamaEmbeddingBackend.js';
 export { LlamaStepBackend, type LlamaStepOptions } from './llama/LlamaStepBackend.js';
 export { quantizeModel } from './llama/quantizeModel.js';

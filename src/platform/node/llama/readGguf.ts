@@ -1,0 +1,132 @@
+import { fstatSync } from 'node:fs';
+import { GgufCursor } from './GgufCursor.js';
+import { GgufFault } from './GgufFault.js';
+
+/** What stands in the description of a GGUF file. */
+export interface GgufFacts {
+  /** `general.type`: `model`, `adapter`; undefined in older files. */
+  readonly type: string | undefined;
+}
+
+const magic = 0x46554747; // "GGUF", little-endian
+const valueTypes = { u32: 4, text: 8, array: 9 } as const;
+const scalarBytes: readonly (number | undefined)[] = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
+const alignmentDefault = 32;
+const dimensionsMax = 4;
+const entryBytesMin = 8 + 4 + 1;
+const tensorBytesMin = 8 + 4 + 4 + 8;
+
+/** Tensor types of ggml: number → values of a block, bytes of a block. */
+const blocks = new Map<number, readonly [values: number, bytes: number]>([
+  [0, [1, 4]],
+  [1, [1, 2]],
+  [2, [32, 18]],
+  [3, [32, 20]],
+  [6, [32, 22]],
+  [7, [32, 24]],
+  [8, [32, 34]],
+  [9, [32, 36]],
+  [10, [256, 84]],
+  [11, [256, 110]],
+  [12, [256, 144]],
+  [13, [256, 176]],
+  [14, [256, 210]],
+  [15, [256, 292]],
+  [16, [256, 66]],
+  [17, [256, 74]],
+  [18, [256, 98]],
+  [19, [256, 50]],
+  [20, [32, 18]],
+  [21, [256, 110]],
+  [22, [256, 82]],
+  [23, [256, 136]],
+  [24, [1, 1]],
+  [25, [1, 2]],
+  [26, [1, 4]],
+  [27, [1, 8]],
+  [28, [1, 8]],
+  [29, [256, 56]],
+  [30, [1, 2]],
+]);
+
+/**
+ * Reads the description of a GGUF file (versions 2 and 3) and checks that every tensor lies inside the file: native code maps the file
+ * and dies of a page that is not there. Errors: GgufFault.
+ */
+export function readGguf(file: number): GgufFacts {
+  const { size } = fstatSync(file);
+  if (size < 24) throw new GgufFault('the file is too short for a GGUF header');
+  const cursor = new GgufCursor(file, size);
+  if (cursor.u32() !== magic) throw new GgufFault('the file is not a GGUF file');
+  const version = cursor.u32();
+  if (version !== 2 && version !== 3) throw new GgufFault(`GGUF version ${version} is not supported (2 and 3 are)`);
+  const tensors = cursor.u64();
+  const entries = cursor.u64();
+  if (tensors * tensorBytesMin + entries * entryBytesMin > size) throw new GgufFault('the file is shorter than its header says');
+  const facts = readEntries(cursor, entries);
+  checkExtents(readTensors(cursor, tensors), { dataAt: aligned(cursor.position, facts.alignment), size });
+  return { type: facts.type };
+}
+
+const readEntries = (cursor: GgufCursor, entries: number): { readonly type: string | undefined; readonly alignment: number } => {
+  let type: string | undefined;
+  let alignment = alignmentDefault;
+  for (let i = 0; i < entries; i++) {
+    const key = cursor.text();
+    const valueType = cursor.u32();
+    if (key === 'general.type' && valueType === valueTypes.text) type = cursor.text();
+    else if (key === 'general.alignment' && valueType === valueTypes.u32) alignment = cursor.u32();
+    else skipValue(cursor, valueType);
+  }
+  if (alignment === 0 || alignment % 8 !== 0) throw new GgufFault(`the alignment ${alignment} is no multiple of 8`);
+  return { type, alignment };
+};
+
+const skipValue = (cursor: GgufCursor, valueType: number): void => {
+  if (valueType === valueTypes.text) cursor.skip(cursor.u64());
+  else if (valueType === valueTypes.array) skipArray(cursor);
+  else cursor.skip(bytesOfScalar(valueType));
+};
+
+const skipArray = (cursor: GgufCursor): void => {
+  const itemType = cursor.u32();
+  const count = cursor.u64();
+  if (itemType !== valueTypes.text) cursor.skip(count * bytesOfScalar(itemType));
+  // Ends at the end of the file at the latest: every text takes eight bytes.
+  else for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
+};
+
+const bytesOfScalar = (valueType: number): number => {
+  const bytes = scalarBytes[valueType];
+  if (bytes === undefined) throw new GgufFault(`a metadata entry has the unknown type ${valueType}`);
+  return bytes;
+};
+
+interface Tensor {
+  readonly name: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+const readTensors = (cursor: GgufCursor, count: number): readonly Tensor[] => Array.from({ length: count }, () => readTensor(cursor));
+
+const readTensor = (cursor: GgufCursor): Tensor => {
+  const name = cursor.text();
+  const dimensions = cursor.u32();
+  if (dimensions > dimensionsMax) throw new GgufFault(`tensor ${name} has ${dimensions} dimensions (at most ${dimensionsMax})`);
+  let values = 1;
+  for (let i = 0; i < dimensions; i++) values *= cursor.u64();
+  const type = cursor.u32();
+  // A type that this table does not know yet is llama.cpp's to judge: only its start is checked.
+  const [blockValues, blockBytes] = blocks.get(type) ?? [1, 0];
+  return { name, offset: cursor.u64(), bytes: Math.ceil(values / blockValues) * blockBytes };
+};
+
+const checkExtents = (tensors: readonly Tensor[], { dataAt, size }: { readonly dataAt: number; readonly size: number }): void => {
+  for (const { name, offset, bytes } of tensors) {
+    const end = dataAt + offset + bytes;
+    if (end > size) throw new GgufFault(`the file is truncated: tensor ${name} ends at byte ${end}, the file at ${size}`);
+  }
+};
+
+const aligned = (position: number, alignment: number): number => Math.ceil(position / alignment) * alignment;
