@@ -8,6 +8,7 @@ import { type Block, blockRowsMax, type Row } from './Block.js';
 import { compareRows } from './compareRows.js';
 import { FragmentStream } from './FragmentStream.js';
 import type { FragmentFrame, FragmentRequest, WriteAnswer, WriteRequest } from './fragmentWire.js';
+import { keysOf } from './keysOf.js';
 import { mergeSorted } from './mergeSorted.js';
 import { addStats } from './QueryStats.js';
 import type { QueryTransaction } from './QueryTransaction.js';
@@ -56,11 +57,11 @@ export class DistributedExecutor implements Site {
   }
 
   async *gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncGenerator<Block, void, void> {
-    const key = node.key && compileExpression(node.key);
+    const keys = node.keys && compileExpression(node.keys);
     const { merge } = node;
     let count = 0;
     for await (const block of input) {
-      const targets = this.#targets(node, block, key);
+      const targets = this.#targets(node, block, keys);
       if (merge.kind === 'count') count += await this.#count(node, targets);
       else yield* this.#rows(node, targets);
     }
@@ -100,19 +101,16 @@ export class DistributedExecutor implements Site {
     return collection;
   }
 
-  /** All shards, or the one that owns the key of each row; a key that is no string names no document. */
-  #targets(node: GatherNode, block: Block, key: CompiledExpression | undefined): readonly Target[] {
+  /** All shards, or for each row those that own its keys. */
+  #targets(node: GatherNode, block: Block, keys: CompiledExpression | undefined): readonly Target[] {
     const { ring, context } = this.#parts;
-    if (!key) return ring.shards.map((shardId) => ({ shardId, rows: block }));
+    if (!keys) return ring.shards.map((shardId) => ({ shardId, rows: block }));
     const { database, name } = this.#collection(node.collection);
     const byShard = new Map<ShardId, Row[]>();
     for (const row of block) {
-      const value = key(row, context().evaluation);
-      if (typeof value !== 'string') continue;
-      const shardId = ring.ownerOf({ database, collection: name, key: value });
-      const rows = byShard.get(shardId) ?? [];
-      rows.push(row);
-      byShard.set(shardId, rows);
+      const listed = keysOf(keys(row, context().evaluation));
+      const owners = new Set(listed.map((key) => ring.ownerOf({ database, collection: name, key })));
+      for (const shardId of owners) byShard.set(shardId, [...(byShard.get(shardId) ?? []), row]);
     }
     return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
   }

@@ -546,13 +546,97 @@ describe('failures and bounds', () => {
   });
 });
 
-describe('a transaction of several queries', () => {
-  const inTransaction = (transaction: DistributedTransaction, query: string) => {
-    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
-    return service.run({ database: '_system', query, transaction, signal: new AbortController().signal });
-  };
-  const begin = () => (cluster.coordinators.get(asId<ShardId>('shard-0')) as TransactionCoordinator).begin();
+const inTransaction = (transaction: DistributedTransaction, query: string) => {
+  const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+  return service.run({ database: '_system', query, transaction, signal: new AbortController().signal });
+};
+const begin = () => (cluster.coordinators.get(asId<ShardId>('shard-0')) as TransactionCoordinator).begin();
 
+describe('reads by key', () => {
+  const keys = ['p01', 'p17', 'p33', 'p58'];
+  const statsOf = async (query: string, bindVars: { [name: string]: JsonValue }) => (await cluster.run(query, { bindVars })).extra.stats;
+
+  it('count what they find by key, and scan nothing', async () => {
+    const list = { k: [...keys, 'absent', 'p01', 7, null] };
+    for (const [query, bindVars, found] of [
+      ['FOR d IN passages FILTER d._key == @k RETURN d', { k: 'p07' }, 1],
+      ['FOR d IN passages FILTER "p07" == d._key && d.n != @k RETURN d', { k: 1 }, 1],
+      ['FOR d IN passages FILTER d._key == @k RETURN d', { k: ['p07'] }, 0],
+      ['FOR d IN passages FILTER d._key IN @k RETURN d', list, 4],
+      ['FOR d IN passages FILTER d._key IN @k RETURN d', { k: null }, 0],
+      ['LET ks = (FOR k IN @k RETURN k) FOR d IN passages FILTER d._key IN ks RETURN d', list, 4],
+      ['FOR k IN @k FOR d IN passages FILTER d._key == k RETURN d', { k: keys }, 4],
+    ] as const)
+      expect(await statsOf(query, bindVars as { [name: string]: JsonValue }), query).toMatchObject({ scannedFull: 0, scannedIndex: found });
+    expect(await statsOf('FOR d IN passages FILTER d._key NOT IN @k RETURN d', { k: keys })).toMatchObject({
+      scannedFull: 60,
+      scannedIndex: 0,
+    });
+  });
+
+  it('give the rows that a scan gives (differential over random lists)', async () => {
+    const key = fc.oneof(fc.constantFrom(...passages.map(({ _key }) => _key)), fc.string(), fc.integer(), fc.constant(null));
+    await fc.assert(
+      fc.asyncProperty(fc.array(key), fc.constantFrom('use-indexes', 'restrict-to-single-shard', 'all'), async (k, rule) => {
+        const query = 'FOR d IN passages FILTER d._key IN @k SORT d._key RETURN d._key';
+        const on = await cluster.run(query, { bindVars: { k } });
+        expect(on.rows).toEqual((await cluster.run(query, { bindVars: { k }, options: { optimizerRules: [`-${rule}`] } })).rows);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('ask only the shards that own the keys', async () => {
+    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+    expect(
+      await service.run({
+        database: '_system',
+        query: 'FOR d IN passages FILTER d._key IN [] RETURN d',
+        signal: new AbortController().signal,
+      }),
+    ).toMatchObject({
+      rows: [],
+      extra: { stats: { httpRequests: 0 } },
+    });
+    expect((await statsOf('FOR d IN passages FILTER d._key IN ["p07", "p07"] RETURN d', {})).httpRequests).toBe(1);
+    expect((await statsOf('FOR d IN passages FILTER d._key IN @k RETURN d', { k: passages.map(({ _key }) => _key) })).httpRequests).toBe(3);
+  });
+
+  it('eight writers at once that update disjoint keys over three shards never conflict', async () => {
+    const { signal } = new AbortController();
+    const update = 'FOR d IN passages FILTER d._key IN @k UPDATE d WITH {n: @n} IN passages';
+    for (let round = 0; round < 5; round++) {
+      const writers = Array.from({ length: 8 }, async (_, n) => {
+        const k = passages.map(({ _key }) => _key).filter((_key, i) => i % 8 === n);
+        const service = cluster.services.get(asId<ShardId>(`shard-${n % 3}`)) as QueryService;
+        await service.run({ database: '_system', query: update, bindVars: { k, n: n + round * 8 }, signal });
+      });
+      await Promise.all(writers);
+    }
+    const rows = await cluster.rows('FOR d IN passages SORT d._key RETURN d.n');
+    expect(rows).toEqual(passages.map((_, i) => (i % 8) + 32));
+  });
+
+  it.each(['FILTER d._key == "new"', 'FILTER d._key IN ["p01", "new"]'])(
+    'of an absent key conflict with its insert, and with no other: %s',
+    async (filter) => {
+      for (const [inserted, conflicts] of [
+        ['other', false],
+        ['new', true],
+      ] as const) {
+        const transaction = begin();
+        await inTransaction(transaction, `FOR d IN passages ${filter} UPDATE d WITH {seen: true} IN passages`);
+        await inTransaction(transaction, 'UPDATE "p02" WITH {m: 1} IN passages');
+        await cluster.rows(`INSERT {_key: "${inserted}"} INTO passages`);
+        const commit = transaction.commit(new AbortController().signal);
+        if (conflicts) expect(await failureOf(commit)).toMatchObject({ code: 'WRITE_CONFLICT', retryable: true });
+        else await commit;
+      }
+    },
+  );
+});
+
+describe('a transaction of several queries', () => {
   it('sees its own writes, nobody else does before the commit', async () => {
     const transaction = begin();
     await inTransaction(transaction, 'FOR i IN 1..9 INSERT {_key: CONCAT("t", i)} INTO passages');
