@@ -5,6 +5,10 @@ export const earlyAck: PlantedBug = {
   wrapStore: (store) => ({
     engineName: store.engineName,
     keyBytesMax: store.keyBytesMax,
+    get isFull() {
+      return store.isFull;
+    },
+    refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
     commit: async (writes) => {

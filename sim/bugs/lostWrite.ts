@@ -9,6 +9,10 @@ export const lostWrite: PlantedBug = {
   wrapStore: (store, { random }) => ({
     engineName: store.engineName,
     keyBytesMax: store.keyBytesMax,
+    get isFull() {
+      return store.isFull;
+    },
+    refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
     commit: (writes) => {

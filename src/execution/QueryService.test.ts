@@ -96,6 +96,8 @@ class CountingRandom implements Random {
 class MapStore implements OrderedStore {
   readonly engineName = 'map';
   readonly keyBytesMax = 1978;
+  readonly isFull = false;
+  refreshRoom = (): void => undefined;
   #entries: StoreEntry[] = [];
   get = (key: Uint8Array) => this.#entries.find((entry) => compareBytes(entry.key, key) === 0)?.value;
   scan({ from, to, reverse, entriesMax }: Parameters<OrderedStore['scan']>[0]): StoreEntry[] {
@@ -221,7 +223,7 @@ class MemoryCluster {
     });
     const options = transactionOptions.parse({});
     const decisions = new DecisionLog({ metadata: this.#metadata, options });
-    const local = new LocalTransactions({ documents, decisions, ...parts, options });
+    const local = new LocalTransactions({ selfShardId: shardId, documents, decisions, ...parts, options });
     const models = { generateBatch: this.models.generateBatch.bind(this.models), embed: this.models.embedOn(shardId) };
     const execution = executionOptions.parse({ frameBytesMax: 1024 });
     const transactions = new ShardTransactions({ local, documents });

@@ -16,14 +16,14 @@ export class ShardSite implements Site {
   readonly #collection: CollectionRef;
   readonly #ring: ConsistentHashRing;
   readonly #shardId: ShardId;
-  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
 
   constructor(parts: {
     readonly transaction: Transaction;
     readonly collection: CollectionRef;
     readonly ring: ConsistentHashRing;
     readonly shardId: ShardId;
-    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
   }) {
     this.#transaction = parts.transaction;
     this.#collection = parts.collection;
@@ -46,14 +46,16 @@ export class ShardSite implements Site {
   }
 
   async write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    await this.#transaction.ready(this.#collection, { keys: writes.map(({ key }) => key) }, this.#context().signal);
     return applyWrites(this.#transaction, this.#collection, { kind: node.kind, options: node.options, writes });
   }
 
   /** In the order that a scan has. What is absent counts as read too: a transaction that looked for it conflicts with its insert. */
   async *#listed(node: Enumerate, row: Row, keys: readonly string[]): AsyncGenerator<Block, void, void> {
-    const { pacer, stats } = this.#context();
+    const { pacer, stats, signal } = this.#context();
     const own = keys.filter((key) => this.#owns(key)).sort((left, right) => (left < right ? -1 : 1));
     for (const part of chunked(own, blockRowsMax)) {
+      await this.#transaction.ready(this.#collection, { keys: part }, signal);
       const found = part.map((key) => this.#transaction.get(this.#collection, key)).filter((document) => document !== undefined);
       stats.scannedIndex += found.length;
       if (found.length > 0) yield found.map((document) => withDocument(row, node, document));
@@ -62,9 +64,10 @@ export class ShardSite implements Site {
   }
 
   async *#all(node: Enumerate, row: Row): AsyncGenerator<Block, void, void> {
-    const { pacer, stats } = this.#context();
+    const { pacer, stats, signal } = this.#context();
     let afterKey: string | undefined;
     do {
+      await this.#transaction.ready(this.#collection, { afterKey }, signal);
       const chunk = this.#transaction.scan(this.#collection, { afterKey, documentsMax: blockRowsMax });
       const own = chunk.documents.filter(({ _key }) => this.#owns(_key));
       stats.scannedFull += own.length;

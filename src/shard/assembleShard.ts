@@ -81,7 +81,14 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const catalog = new Catalog({ metadata });
   const sharding = new ShardingManager({ metadata, logger });
   const decisions = new DecisionLog({ metadata, options: config.transactions });
-  const localTransactions = new LocalTransactions({ documents: documentStore, decisions, clock, logger, options: config.transactions });
+  const localTransactions = new LocalTransactions({
+    selfShardId,
+    documents: documentStore,
+    decisions,
+    clock,
+    logger,
+    options: config.transactions,
+  });
   const transactions = new TransactionCoordinator({
     executor,
     timestamps,

@@ -35,6 +35,7 @@ export class LocalDocuments {
     let count = 0;
     let afterKey: string | undefined;
     do {
+      await transaction.ready(collection, { afterKey }, signal);
       const chunk = transaction.scan(collection, { afterKey, documentsMax: 1000 });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
@@ -67,6 +68,7 @@ export class LocalDocuments {
     signal: AbortSignal,
   ): Promise<DocumentOutcome> {
     const transaction = await this.#documents.begin({ id: requestId, signal });
+    await transaction.ready(collection, { keys: [operation.key] }, signal);
     const result = perform(transaction, collection, operation);
     const outcome: DocumentOutcome = { kind: 'done', new: result.new ?? null, old: result.old ?? null };
     await this.#documents.commit(transaction, outcome as unknown as JsonValue, signal);
