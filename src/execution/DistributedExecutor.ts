@@ -61,7 +61,7 @@ export class DistributedExecutor implements Site {
     const { merge } = node;
     let count = 0;
     for await (const block of input) {
-      const targets = this.#targets(node, block, keys);
+      const targets = this.#split(node, this.#targets(node, block, keys));
       if (merge.kind === 'count') count += await this.#count(node, targets);
       else yield* this.#rows(node, targets);
     }
@@ -113,6 +113,17 @@ export class DistributedExecutor implements Site {
       for (const shardId of owners) byShard.set(shardId, [...(byShard.get(shardId) ?? []), row]);
     }
     return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
+  }
+
+  /**
+   * Rows with large values go in several requests. Not where the fragment writes: it must not see what another part of the statement
+   * wrote, and is refused as too large.
+   */
+  #split(node: GatherNode, targets: readonly Target[]): readonly Target[] {
+    const { requestBytesMax } = this.#parts.context().options;
+    if (node.writes || node.inputs.length === 0) return targets;
+    const bytesOf = (row: Row): number => sizeOfValue(node.inputs.map((variable) => row[variable] ?? null));
+    return targets.flatMap(({ shardId, rows }) => [...byBytes(rows, bytesOf, requestBytesMax)].map((part) => ({ shardId, rows: part })));
   }
 
   async #count(node: GatherNode, targets: readonly Target[]): Promise<number> {
@@ -215,7 +226,8 @@ export class DistributedExecutor implements Site {
   async #writeTo(shardId: ShardId, node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
     const { frameBytesMax } = this.#parts.context().options;
     const outcomes: WriteOutcome[] = [];
-    for (const batch of byBytes(writes, frameBytesMax)) outcomes.push(...(await this.#writeBatch(shardId, node, batch)));
+    for (const batch of byBytes(writes, ({ document }) => sizeOfValue(document), frameBytesMax))
+      outcomes.push(...(await this.#writeBatch(shardId, node, batch)));
     return outcomes;
   }
 
@@ -281,17 +293,17 @@ async function* joined(node: GatherNode, stream: AsyncIterable<ShardRow>): Async
   }
 }
 
-function* byBytes(writes: readonly DocumentWrite[], bytesMax: number): Generator<readonly DocumentWrite[], void, void> {
-  let batch: DocumentWrite[] = [];
+function* byBytes<Item>(items: readonly Item[], bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[], void, void> {
+  let batch: Item[] = [];
   let bytes = 0;
-  for (const write of writes) {
-    const size = sizeOfValue(write.document ?? null);
+  for (const item of items) {
+    const size = bytesOf(item);
     if (batch.length > 0 && bytes + size > bytesMax) {
       yield batch;
       batch = [];
       bytes = 0;
     }
-    batch.push(write);
+    batch.push(item);
     bytes += size;
   }
   if (batch.length > 0) yield batch;

@@ -208,7 +208,7 @@ class MemoryCluster {
     const { timestamps } = documents;
     const exchange = { last: () => timestamps.last(), observe: (timestamp: number) => timestamps.observe(timestamp as never) };
     const metrics = declareRpcMetrics(uncounted);
-    const server = new RpcServer({ ...parts, timestamps: exchange, metrics });
+    const server = new RpcServer({ ...parts, timestamps: exchange, metrics, options: rpcOptions.parse({}) });
     const sharding = new ShardingManager({ metadata: this.#metadata, logger: silent });
     await sharding.start(ids);
     const executor = new RemoteExecutor({
@@ -225,7 +225,7 @@ class MemoryCluster {
     const decisions = new DecisionLog({ metadata: this.#metadata, options });
     const local = new LocalTransactions({ selfShardId: shardId, documents, decisions, ...parts, options });
     const models = { generateBatch: this.models.generateBatch.bind(this.models), embed: this.models.embedOn(shardId) };
-    const execution = executionOptions.parse({ frameBytesMax: 1024 });
+    const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
     const runner = new FragmentRunner({ shardId, transactions, sharding, models, ...parts, options: execution });
     server.register({ ...transactionMethods(local), ...executionMethods(runner) });
@@ -490,6 +490,19 @@ describe('failures and bounds', () => {
     for (let i = 0; i < 8; i++) expect((await failureOf(cluster.rows(embedAll))).code).toBe('SHARD_UNAVAILABLE');
     cluster.dead.clear();
     expect(await cluster.rows('FOR d IN passages FILTER d.vector != null RETURN 1', {}, 1)).toEqual([]);
+  });
+
+  it('sends rows with large values in several requests, each of few bytes, and gives the same rows', async () => {
+    const list = passages.slice(0, 8).map(({ _key }) => ({ k: _key, text: 'y'.repeat(10_000) }));
+    const query =
+      'FOR x IN @list FOR d IN passages FILTER d.text != x.text && CONCAT(d._key) == x.k SORT x.k RETURN [d._key, LENGTH(x.text)]';
+    const { rows, extra } = await cluster.run(query, { bindVars: { list } });
+    expect(rows).toEqual(list.map(({ k }) => [k, 10_000]));
+    expect(extra.stats.httpRequests).toBe(3 * 3); // three rows of 20,000 bytes go into a request
+    const counted = await cluster.run('RETURN COUNT(FOR x IN @list FOR d IN passages FILTER d.text != x.text RETURN 1)', {
+      bindVars: { list },
+    });
+    expect(counted.rows).toEqual([8 * 60]);
   });
 
   it('asks one shard for one key', async () => {

@@ -205,7 +205,7 @@ describe('TransactionCoordinator over two shards', () => {
     const rpc = { clock, logger, metrics: declareRpcMetrics(silentMetrics), timestamps: exchange };
     const servers = new Map(
       [...shards].map(([id, shard]) => {
-        const server = new RpcServer(rpc);
+        const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
         server.register(transactionMethods(shard.local));
         return [id, server];
       }),
@@ -225,7 +225,7 @@ describe('TransactionCoordinator over two shards', () => {
       ...rpc,
       selfShardId: asId<ShardId>('c'),
       transport: new ScriptedTransport(deliver),
-      server: new RpcServer(rpc),
+      server: new RpcServer({ ...rpc, options: rpcOptions.parse({}) }),
       peers: { find: () => ({ address: { host: 'h', port: 1 }, incarnation: 1 }) },
       random: new CountingRandom(),
       options: rpcOptions.parse({ breakerFailuresMax: 1000 }),
