@@ -374,6 +374,49 @@ describe('model calls', () => {
     expect(result.extra.stats.llm.scatters).toBe(calls === 0 ? 0 : 1);
   });
 
+  it('asks for correlated subqueries of many rows in one scatter, with the answers and dedup of each row', async () => {
+    const query = `FOR i IN 1..40
+      LET own = (FOR j IN 1..(i % 3 + 1) RETURN INFER 'm' CONCAT(i % 20, '-', j))
+      RETURN own`;
+    const { rows, extra } = await cluster.run(query);
+    const expected = Array.from({ length: 40 }, (_, at) =>
+      Array.from({ length: ((at + 1) % 3) + 1 }, (__, j) => `${(at + 1) % 20}-${j + 1}!`),
+    );
+    expect(rows).toEqual(expected);
+    const distinct = new Set(expected.flat()).size;
+    expect(extra.stats.llm).toMatchObject({ scatters: 1, requests: 3, calls: distinct, rows: expected.flat().length });
+  });
+
+  it('asks in one scatter a round: for each call that needs the one before, and in nested subqueries', async () => {
+    const chained = await cluster.run("FOR i IN 1..10 LET a = (LET x = INFER 'm' i RETURN INFER 'm' x) RETURN a[0]");
+    expect(chained.rows).toEqual(Array.from({ length: 10 }, (_, i) => `${i + 1}!!`));
+    expect(chained.extra.stats.llm.scatters).toBe(2);
+    const nested = await cluster.run(
+      "FOR i IN 1..4 LET a = (FOR j IN 1..3 LET b = (FOR k IN 1..j RETURN INFER 'm' CONCAT(i, j, k)) RETURN LENGTH(b)) RETURN a",
+    );
+    expect(nested.rows).toEqual(Array.from({ length: 4 }, () => [1, 2, 3]));
+    expect(nested.extra.stats.llm).toMatchObject({ scatters: 1, calls: 24 });
+    const retrieved = await cluster.run(
+      "FOR i IN 1..5 LET ctx = (FOR d IN passages FILTER d._key == CONCAT('p0', i) RETURN d.text) LET s = (RETURN INFER 'm' i CONTEXT ctx) RETURN LENGTH(s)",
+    );
+    expect([retrieved.rows, retrieved.extra.stats.llm.scatters]).toEqual([[1, 1, 1, 1, 1], 1]);
+  });
+
+  it('runs subqueryRowsMax subqueries side by side, and keeps batch.max_rows', async () => {
+    const { extra } = await cluster.run("FOR i IN 1..100 LET s = (RETURN INFER 'm' i OPTIONS {batch: {max_rows: 40}}) RETURN s");
+    expect(cluster.models.scatters.map(({ length }) => length)).toEqual([40, 24, 36]);
+    expect(extra.stats.llm.scatters).toBe(3);
+  });
+
+  it('a failure in one of the subqueries ends all of them, and nothing more is asked', async () => {
+    cluster.models.failing = ({ messages }) => messages.at(-1)?.content === '7';
+    const query = "FOR i IN 1..9 LET s = (LET x = INFER 'm' i OPTIONS {on_error: 'fail'} RETURN INFER 'm' x) RETURN s";
+    expect(await failureOf(cluster.run(query))).toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
+    expect(cluster.models.scatters).toHaveLength(1);
+    const some = await cluster.run("FOR i IN 1..9 LET s = (FILTER i % 2 == 0 RETURN INFER 'm' i) RETURN s");
+    expect(some.rows).toEqual([[], ['2!'], [], ['4!'], [], ['6!'], [], ['8!'], []]);
+  });
+
   it('asks in windows of 256 rows', async () => {
     const { rows, extra } = await cluster.run("FOR i IN 1..600 RETURN INFER 'm' i");
     expect(rows).toHaveLength(600);

@@ -10,6 +10,12 @@ export const executionOptions = z.strictObject({
     .min(1024)
     .default(8_388_608)
     .describe('documents or rows of one request between shards, and of its answer, bytes of memory, about; more are split'),
+  subqueryRowsMax: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(64)
+    .describe('rows whose subqueries run side by side where these call models, so that their calls go out together'),
   embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine'),
   blocksQueuedMax: z.int().min(2).default(4).describe('blocks a shard may send ahead of the coordinator'),
   expressionStepsMax: z

@@ -10,6 +10,8 @@ import type { SequenceContext } from '../SequenceContext.js';
  */
 export function inferOperator(node: InferNode, context: SequenceContext, rowsWanted: number | undefined): Operator {
   const calls = new InferCalls(node, context);
+  const answer = (window: readonly Row[]): Promise<void> =>
+    context.rounds ? context.rounds.ask(node, window, calls) : runInferWindow(node, window, calls, context);
   return async function* (input) {
     let rowsMax = rowsWanted;
     let window: Row[] = [];
@@ -18,14 +20,14 @@ export function inferOperator(node: InferNode, context: SequenceContext, rowsWan
         window.push(row);
         const full = Math.min(calls.optionsOf(window[0] as Row).batch.max_rows, rowsMax ?? Number.POSITIVE_INFINITY);
         if (window.length < full) continue;
-        await runInferWindow(node, window, calls, context);
+        await answer(window);
         yield window;
         window = [];
         if (rowsMax !== undefined) rowsMax *= 2;
         await context.pacer.pace();
       }
     if (window.length === 0) return;
-    await runInferWindow(node, window, calls, context);
+    await answer(window);
     yield window;
   };
 }
