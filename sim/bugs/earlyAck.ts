@@ -11,8 +11,8 @@ export const earlyAck: PlantedBug = {
     refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
-    commit: async (writes) => {
-      store.commit(writes).catch(() => undefined); // that nobody hears what the disk says is the fault
+    commit: async (writes, room) => {
+      store.commit(writes, room).catch(() => undefined); // that nobody hears what the disk says is the fault
     },
     close: () => store.close(),
   }),

@@ -15,11 +15,14 @@ export const lostWrite: PlantedBug = {
     refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
-    commit: (writes) => {
+    commit: (writes, room) => {
       const documents = writes.filter(({ kind, key }) => kind === 'put' && key[0] === currentTag);
       const isHit = documents.length > 0 && random.chance(lostShare);
       const lost = isHit ? random.pick(documents) : undefined;
-      return store.commit(writes.filter((write) => write !== lost));
+      return store.commit(
+        writes.filter((write) => write !== lost),
+        room,
+      );
     },
     close: () => store.close(),
   }),

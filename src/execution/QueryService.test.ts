@@ -142,6 +142,9 @@ class MapMetadata implements MetadataStore {
 class ScriptedModels {
   readonly scatters: ClusterRequest[][] = [];
   readonly embedded = new Map<ShardId, string[]>();
+  /** Scatters that were under way at a time. */
+  peak = 0;
+  #active = 0;
   failing: (request: ClusterRequest) => boolean = () => false;
   readonly shards: readonly ShardId[];
   constructor(shards: readonly ShardId[]) {
@@ -155,7 +158,11 @@ class ScriptedModels {
   }
   /** Last first: the order of arrival is not the order of rows. */
   async *#results(entries: readonly ClusterRequest[]): AsyncGenerator<BatchResult> {
+    this.#active++;
+    this.peak = Math.max(this.peak, this.#active);
+    await new Promise((resolve) => setImmediate(resolve));
     for (const [index, entry] of [...entries.entries()].reverse()) yield { index, outcome: this.#outcome(entry) };
+    this.#active--;
   }
   #outcome(entry: ClusterRequest): BatchResult['outcome'] {
     if (this.failing(entry)) {
@@ -422,6 +429,19 @@ describe('model calls', () => {
     expect(rows).toHaveLength(600);
     expect(cluster.models.scatters.map(({ length }) => length)).toEqual([256, 256, 88]);
     expect(extra.stats.llm.scatters).toBe(3);
+  });
+
+  it('reads the next window while the models answer the one before, but none that a LIMIT may not need', async () => {
+    const chained = (filter: string) =>
+      `FOR i IN 1..8 LET a = INFER 'm' i OPTIONS {batch: {max_rows: 2}} LET b = INFER 'm' CONCAT(a, i) OPTIONS {batch: {max_rows: 2}} ${filter} RETURN b`;
+    const all = Array.from({ length: 8 }, (_, i) => `${i + 1}!${i + 1}!`);
+    expect(await cluster.rows(chained(''))).toEqual(all);
+    expect(cluster.models.peak).toBe(2);
+    cluster.models.peak = 0;
+    cluster.models.scatters.length = 0;
+    expect(await cluster.rows(chained('FILTER b != null LIMIT 2'))).toEqual(all.slice(0, 2));
+    expect(cluster.models.peak).toBe(1);
+    expect(cluster.models.scatters.flat().length).toBeLessThanOrEqual(4);
   });
 
   it('grows its windows while a filter on the answer waits for a LIMIT', async () => {
