@@ -1,15 +1,19 @@
 import type { InferNode } from '../../aql/index.js';
 import type { Row } from '../Block.js';
 import { chunked } from '../chunked.js';
-import type { SequenceContext } from '../SequenceContext.js';
-import type { InferCalls } from './InferCalls.js';
-import { runInferWindow } from './runInferWindow.js';
 
-/** The rows of one run that wait for their answers. */
-interface Waiting {
+/** The rows of one run that want answers. */
+export interface RoundRequest {
+  /** Rows of one node are answered together. */
   readonly node: InferNode;
   readonly window: readonly Row[];
-  readonly calls: InferCalls;
+  /** Rows of one scatter. */
+  readonly rowsMax: number;
+  /** Sets the answers in the rows, also in those of other runs. */
+  readonly answer: (rows: readonly Row[]) => Promise<void>;
+}
+
+interface Waiting extends RoundRequest {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,14 +24,9 @@ interface Waiting {
  * Owns no rows; how many run side by side is the caller's bound.
  */
 export class InferRounds {
-  readonly #context: SequenceContext;
   #running = 0;
   #waiting: Waiting[] = [];
   #failure: { readonly error: unknown } | undefined;
-
-  constructor(context: SequenceContext) {
-    this.#context = context;
-  }
 
   /** Runs all, also runs of a run: that one waits for them meanwhile. Throws what failed first. */
   async run(runs: readonly (() => Promise<void>)[], isNested: boolean): Promise<void> {
@@ -43,11 +42,11 @@ export class InferRounds {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Answers the rows of a window together with those of the other runs. Errors: those of runInferWindow, for all that asked with it. */
-  ask(node: InferNode, window: readonly Row[], calls: InferCalls): Promise<void> {
+  /** Answers the rows of a window together with those of the other runs. Errors: those of `answer`, for all that asked with it. */
+  ask(request: RoundRequest): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure.error);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ node, window, calls, resolve, reject });
+      this.#waiting.push({ ...request, resolve, reject });
       this.#askWhenAllWait();
     });
   }
@@ -71,17 +70,16 @@ export class InferRounds {
   async #answer(waiting: readonly Waiting[]): Promise<void> {
     try {
       if (this.#failure) throw this.#failure.error;
-      await this.#scatter(waiting);
+      await scatter(waiting);
       for (const { resolve } of waiting) resolve();
     } catch (error) {
       for (const { reject } of waiting) reject(error);
     }
   }
-
-  async #scatter(waiting: readonly Waiting[]): Promise<void> {
-    const [{ node, calls, window }] = waiting as [Waiting, ...Waiting[]];
-    const rows = waiting.flatMap((one) => one.window);
-    const { max_rows } = calls.optionsOf(window[0] as Row).batch;
-    for (const part of chunked(rows, max_rows)) await runInferWindow(node, part, calls, this.#context);
-  }
 }
+
+const scatter = async (requests: readonly RoundRequest[]): Promise<void> => {
+  const [{ rowsMax, answer }] = requests as [RoundRequest, ...RoundRequest[]];
+  const rows = requests.flatMap(({ window }) => window);
+  for (const part of chunked(rows, rowsMax)) await answer(part);
+};

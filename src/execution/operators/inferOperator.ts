@@ -14,10 +14,12 @@ export function inferOperator(node: InferNode, context: SequenceContext, rowsWan
   const calls = new InferCalls(node, context);
   const { rounds } = context;
   const readsAhead = rowsWanted === undefined && rounds === undefined;
+  const answer = (rows: readonly Row[]): Promise<void> => runInferWindow(node, rows, calls, context);
+  const rowsMaxOf = (window: readonly Row[]): number => calls.optionsOf(window[0] as Row).batch.max_rows;
   return async function* (input) {
     const windows = windowsOf(input, calls, rowsWanted);
     for await (const window of readsAhead ? ahead(windows) : windows) {
-      await (rounds ? rounds.ask(node, window, calls) : runInferWindow(node, window, calls, context));
+      await (rounds ? rounds.ask({ node, window, rowsMax: rowsMaxOf(window), answer }) : answer(window));
       yield window;
       await context.pacer.pace();
     }

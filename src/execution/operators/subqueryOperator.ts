@@ -31,7 +31,7 @@ export function subqueryOperator(
     return results;
   };
   const runTogether = async (rows: readonly Row[]): Promise<void> => {
-    const rounds = context.rounds ?? new InferRounds(context);
+    const rounds = context.rounds ?? new InferRounds();
     const fill = async (row: Row): Promise<void> => {
       row[node.variable] = await run(row, rounds);
     };
