@@ -60,7 +60,7 @@ const openPair = async () => {
   const open = (id: string) => {
     const certificate = shards.get(id);
     const metrics = declareRpcMetrics(new PrometheusMetrics());
-    const server = new RpcServer({ timestamps, clock, logger, metrics });
+    const server = new RpcServer({ timestamps, clock, logger, metrics, options: rpcOptions.parse({}) });
     server.register({
       echo: async function* ({ body }) {
         yield body;

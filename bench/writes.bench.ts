@@ -15,7 +15,7 @@ const filler = 'x'.repeat(330);
 export async function writesBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const { runs, seconds } = options.quick ? { runs: 3, seconds: 1 } : { runs: 10, seconds: 3 };
   const folder = await mkdtemp(join(tmpdir(), 'ostraka-bench-'));
-  const store = new LmdbOrderedStore({ folder });
+  const store = new LmdbOrderedStore({ folder, removeReserveBytes: 0 });
   const documents = DocumentStore.open({ store, clock: new NodeClock(), options: storageOptions.parse({}) });
   const rates = new Map<number, number[]>([
     [1, []],

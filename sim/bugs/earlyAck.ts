@@ -5,10 +5,14 @@ export const earlyAck: PlantedBug = {
   wrapStore: (store) => ({
     engineName: store.engineName,
     keyBytesMax: store.keyBytesMax,
+    get isFull() {
+      return store.isFull;
+    },
+    refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
-    commit: async (writes) => {
-      store.commit(writes).catch(() => undefined); // that nobody hears what the disk says is the fault
+    commit: async (writes, room) => {
+      store.commit(writes, room).catch(() => undefined); // that nobody hears what the disk says is the fault
     },
     close: () => store.close(),
   }),

@@ -9,13 +9,20 @@ export const lostWrite: PlantedBug = {
   wrapStore: (store, { random }) => ({
     engineName: store.engineName,
     keyBytesMax: store.keyBytesMax,
+    get isFull() {
+      return store.isFull;
+    },
+    refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),
-    commit: (writes) => {
+    commit: (writes, room) => {
       const documents = writes.filter(({ kind, key }) => kind === 'put' && key[0] === currentTag);
       const isHit = documents.length > 0 && random.chance(lostShare);
       const lost = isHit ? random.pick(documents) : undefined;
-      return store.commit(writes.filter((write) => write !== lost));
+      return store.commit(
+        writes.filter((write) => write !== lost),
+        room,
+      );
     },
     close: () => store.close(),
   }),

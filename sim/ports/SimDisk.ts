@@ -3,7 +3,7 @@ import type { ScanRange, StoreEntry, StoreWrite } from '../../src/platform/index
 
 /** The durable rows of one shard: they outlive its processes. */
 export class SimDisk {
-  /** While true, commits are refused with STORE_FULL. */
+  /** While true, ordinary commits are refused with STORE_FULL; the reserve for removals does not run out. */
   isFull = false;
   readonly #rows: StoreEntry[] = [];
 

@@ -1,5 +1,12 @@
 import { assert } from '../../src/base/index.js';
-import { type OrderedStore, platformError, type ScanRange, type StoreEntry, type StoreWrite } from '../../src/platform/index.js';
+import {
+  type OrderedStore,
+  platformError,
+  type ScanRange,
+  type StoreEntry,
+  type StoreRoom,
+  type StoreWrite,
+} from '../../src/platform/index.js';
 import type { SimProcess } from '../world/SimProcess.js';
 import type { SimRandom } from '../world/SimRandom.js';
 import type { SimWorld } from '../world/SimWorld.js';
@@ -49,13 +56,21 @@ export class SimOrderedStore implements OrderedStore {
     return this.#disk.scan(range);
   }
 
-  async commit(writes: readonly StoreWrite[]): Promise<void> {
+  get isFull(): boolean {
+    return this.#disk.isFull;
+  }
+
+  refreshRoom(): void {
+    this.#demandOpen();
+  }
+
+  async commit(writes: readonly StoreWrite[], room: StoreRoom = 'ordinary'): Promise<void> {
     this.#demandOpen();
     for (const { key } of writes) {
       assert(key.length > 0 && key.length <= this.keyBytesMax, 'a store key is 1…1978 bytes', { bytes: key.length });
     }
     const { name } = this.#process;
-    const isRefused = this.#disk.isFull;
+    const isRefused = this.#disk.isFull && room === 'ordinary';
     const batch: Unsynced = { writes };
     if (!isRefused) this.#unsynced.push(batch);
     await this.#fsync();

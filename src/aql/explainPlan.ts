@@ -50,7 +50,8 @@ class Explainer {
 
   #node(node: PlanNode, site: 'COOR' | 'DBS'): readonly ExplainedNode[] {
     const { id, dependencies } = node;
-    const explained = { type: `${node.kind}Node`, id, dependencies, site, details: this.#details(node) };
+    const isPointRead = node.kind === 'EnumerateCollection' && node.keys !== undefined;
+    const explained = { type: isPointRead ? 'IndexNode' : `${node.kind}Node`, id, dependencies, site, details: this.#details(node) };
     if (node.kind === 'Subquery') return [{ ...explained, nodes: this.sequence(node.nodes, site) }];
     if (node.kind !== 'Gather') return [explained];
     const remote = { type: 'RemoteNode', id, dependencies, site: 'DBS' as const, details: {} };
@@ -76,7 +77,7 @@ class Explainer {
       case 'Singleton':
         return {};
       case 'EnumerateCollection':
-        return { collection: node.collection, outVariable: this.#nameOf(node.variable), ...this.#texts({ key: node.key }) };
+        return { collection: node.collection, outVariable: this.#nameOf(node.variable), ...this.#lookup(node.keys) };
       case 'EnumerateList':
         return { outVariable: this.#nameOf(node.variable), ...this.#texts({ list: node.list }) };
       case 'Calculation':
@@ -104,6 +105,15 @@ class Explainer {
       case 'Gather':
         return this.#gather(node);
     }
+  }
+
+  #keys(keys: PlanExpression): Details {
+    const key = oneKeyOf(keys);
+    return this.#texts(key ? { key } : { keys });
+  }
+
+  #lookup(keys: PlanExpression | undefined): Details {
+    return keys ? { index: 'primary', ...this.#keys(keys) } : {};
   }
 
   #sortKeys(keys: readonly { readonly variable: VariableId; readonly ascending: boolean }[]): JsonValue {
@@ -150,7 +160,11 @@ class Explainer {
       outputs,
       ...(node.inputs.length > 0 && { inputs: node.inputs.map(this.#nameOf) }),
       ...(node.writes && { writes: true }),
-      ...(node.key && { shards: 'one', ...this.#texts({ key: node.key }) }),
+      ...(node.keys && { shards: oneKeyOf(node.keys) ? 'one' : 'owners of the keys', ...this.#keys(node.keys) }),
     };
   }
 }
+
+/** The key of `_key == key`, which is planned as a list of one. */
+const oneKeyOf = (keys: PlanExpression): PlanExpression | undefined =>
+  keys.kind === 'array' && keys.items.length === 1 ? keys.items[0] : undefined;

@@ -119,12 +119,20 @@ describe('planQuery: the plan as text', () => {
   it('reads one shard for one key', () =>
     expect(plan("FOR d IN c FILTER d._key == 'a' RETURN d")).toMatchInlineSnapshot(`
     "COOR Singleton
-    DBS EnumerateCollection collection=c outVariable=d key="a"
+    DBS Index collection=c outVariable=d index=primary key="a"
     DBS Filter condition=(d._key == "a")
     DBS Remote
     COOR Gather collection=c mode=unsorted shards=one key="a"
     COOR Return value=d"
   `));
+
+  it('reads the owners alone for a list of keys, also from a variable, and plans no point read for what varies by document', () => {
+    expect(plan("LET k = ['a', 'b'] FOR d IN c FILTER d._key IN k && d.x RETURN d")).toContain(
+      'DBS Index collection=c outVariable=d index=primary keys=k',
+    );
+    for (const condition of ['d._key IN d.keys', 'd._key NOT IN ["a"]', 'd._key == RAND()', '["a"] ALL == d._key', 'd.x IN ["a"]'])
+      expect(plan(`FOR d IN c FILTER ${condition} RETURN d`)).toContain('DBS EnumerateCollection collection=c outVariable=d\n');
+  });
 
   it('runs nothing but the scan on shards without rules', () =>
     expect(plan('FOR d IN c FILTER d.a > 1 SORT d.b LIMIT 2 RETURN d.c', {}, ['-all'])).toMatchInlineSnapshot(`

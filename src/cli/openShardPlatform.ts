@@ -42,7 +42,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     random: new NodeRandom(),
     logger,
     metrics: new PrometheusMetrics(),
-    store: new LmdbOrderedStore({ folder: config.dataFolder }),
+    store: new LmdbOrderedStore({ folder: config.dataFolder, removeReserveBytes: config.shard.storage.removeReserveBytes }),
     metadata: new LmdbMetadataStore({ folder: config.metadataFolder, clock }),
     transport: new Http2Transport({
       clusterName: cluster.name,

@@ -85,7 +85,7 @@ beforeEach(() => {
   });
   const logger = new EventLog();
   const rpc = { clock, logger, metrics: declareRpcMetrics(silentMetrics), timestamps: { last: () => 1, observe: () => undefined } };
-  const server = new RpcServer(rpc);
+  const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
   server.register(modelMethods({ modelService: models, clock, options }));
   const honest: Script = (call) => server.handle({ ...call, peerShardId: asId<ShardId>('s0') });
   scripts = new Map([s1, s2, s3].map((id) => [id, honest]));

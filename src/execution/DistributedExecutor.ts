@@ -8,6 +8,7 @@ import { type Block, blockRowsMax, type Row } from './Block.js';
 import { compareRows } from './compareRows.js';
 import { FragmentStream } from './FragmentStream.js';
 import type { FragmentFrame, FragmentRequest, WriteAnswer, WriteRequest } from './fragmentWire.js';
+import { keysOf } from './keysOf.js';
 import { mergeSorted } from './mergeSorted.js';
 import { addStats } from './QueryStats.js';
 import type { QueryTransaction } from './QueryTransaction.js';
@@ -55,11 +56,11 @@ export class DistributedExecutor implements Site {
   }
 
   async *gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncGenerator<Block, void, void> {
-    const key = node.key && compileExpression(node.key);
+    const keys = node.keys && compileExpression(node.keys);
     const { merge } = node;
     let count = 0;
     for await (const block of input) {
-      const targets = this.#targets(node, block, key);
+      const targets = this.#split(node, this.#targets(node, block, keys));
       if (merge.kind === 'count') count += await this.#count(node, targets);
       else yield* this.#rows(node, targets);
     }
@@ -99,21 +100,33 @@ export class DistributedExecutor implements Site {
     return collection;
   }
 
-  /** All shards, or the one that owns the key of each row; a key that is no string names no document. */
-  #targets(node: GatherNode, block: Block, key: CompiledExpression | undefined): readonly Target[] {
+  /** All shards, or for each row those that own its keys. */
+  #targets(node: GatherNode, block: Block, keys: CompiledExpression | undefined): readonly Target[] {
     const { ring, context } = this.#parts;
-    if (!key) return ring.shards.map((shardId) => ({ shardId, rows: block }));
+    if (!keys) return ring.shards.map((shardId) => ({ shardId, rows: block }));
     const { database, name } = this.#collection(node.collection);
     const byShard = new Map<ShardId, Row[]>();
     for (const row of block) {
-      const value = key(row, context().evaluation);
-      if (typeof value !== 'string') continue;
-      const shardId = ring.ownerOf({ database, collection: name, key: value });
-      const rows = byShard.get(shardId) ?? [];
-      rows.push(row);
-      byShard.set(shardId, rows);
+      const listed = keysOf(keys(row, context().evaluation));
+      const owners = new Set(listed.map((key) => ring.ownerOf({ database, collection: name, key })));
+      for (const shardId of owners) byShard.set(shardId, [...(byShard.get(shardId) ?? []), row]);
     }
     return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
+  }
+
+  /**
+   * Rows with large values go in several requests. Not where the fragment writes: it must not see what another part of the statement
+   * wrote, and is refused as too large.
+   */
+  #split(node: GatherNode, targets: readonly Target[]): readonly Target[] {
+    const { requestBytesMax } = this.#parts.context().options;
+    if (node.writes || node.inputs.length === 0) return targets;
+    const bytesOf = (row: Row): number =>
+      sizeOfValue(
+        node.inputs.map((variable) => row[variable] ?? null),
+        requestBytesMax,
+      );
+    return targets.flatMap(({ shardId, rows }) => [...byBytes(rows, bytesOf, requestBytesMax)].map((part) => ({ shardId, rows: part })));
   }
 
   async #count(node: GatherNode, targets: readonly Target[]): Promise<number> {
@@ -216,7 +229,8 @@ export class DistributedExecutor implements Site {
   async #writeTo(shardId: ShardId, node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
     const { frameBytesMax } = this.#parts.context().options;
     const outcomes: WriteOutcome[] = [];
-    for (const batch of byBytes(writes, frameBytesMax)) outcomes.push(...(await this.#writeBatch(shardId, node, batch)));
+    for (const batch of byBytes(writes, ({ document }) => sizeOfValue(document, frameBytesMax), frameBytesMax))
+      outcomes.push(...(await this.#writeBatch(shardId, node, batch)));
     return outcomes;
   }
 
@@ -282,17 +296,17 @@ async function* joined(node: GatherNode, stream: AsyncIterable<ShardRow>): Async
   }
 }
 
-function* byBytes(writes: readonly DocumentWrite[], bytesMax: number): Generator<readonly DocumentWrite[], void, void> {
-  let batch: DocumentWrite[] = [];
+function* byBytes<Item>(items: readonly Item[], bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[], void, void> {
+  let batch: Item[] = [];
   let bytes = 0;
-  for (const write of writes) {
-    const size = sizeOfValue(write.document ?? null, bytesMax);
+  for (const item of items) {
+    const size = bytesOf(item);
     if (batch.length > 0 && bytes + size > bytesMax) {
       yield batch;
       batch = [];
       bytes = 0;
     }
-    batch.push(write);
+    batch.push(item);
     bytes += size;
   }
   if (batch.length > 0) yield batch;

@@ -60,6 +60,7 @@ export class FragmentRunner {
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     const { kind, options, returns } = request;
     const writes = request.writes as unknown as readonly DocumentWrite[];
+    await transaction.ready(request.collection, { keys: writes.map(({ key }) => key) }, signal);
     try {
       const outcomes = applyWrites(transaction, request.collection, { kind, options, writes });
       return { outcomes: outcomes.map((outcome) => trimmed(outcome, returns)) };

@@ -96,6 +96,8 @@ class CountingRandom implements Random {
 class MapStore implements OrderedStore {
   readonly engineName = 'map';
   readonly keyBytesMax = 1978;
+  readonly isFull = false;
+  refreshRoom = (): void => undefined;
   #entries: StoreEntry[] = [];
   get = (key: Uint8Array) => this.#entries.find((entry) => compareBytes(entry.key, key) === 0)?.value;
   scan({ from, to, reverse, entriesMax }: Parameters<OrderedStore['scan']>[0]): StoreEntry[] {
@@ -140,6 +142,9 @@ class MapMetadata implements MetadataStore {
 class ScriptedModels {
   readonly scatters: ClusterRequest[][] = [];
   readonly embedded = new Map<ShardId, string[]>();
+  /** Scatters that were under way at a time. */
+  peak = 0;
+  #active = 0;
   failing: (request: ClusterRequest) => boolean = () => false;
   readonly shards: readonly ShardId[];
   constructor(shards: readonly ShardId[]) {
@@ -153,7 +158,11 @@ class ScriptedModels {
   }
   /** Last first: the order of arrival is not the order of rows. */
   async *#results(entries: readonly ClusterRequest[]): AsyncGenerator<BatchResult> {
+    this.#active++;
+    this.peak = Math.max(this.peak, this.#active);
+    await new Promise((resolve) => setImmediate(resolve));
     for (const [index, entry] of [...entries.entries()].reverse()) yield { index, outcome: this.#outcome(entry) };
+    this.#active--;
   }
   #outcome(entry: ClusterRequest): BatchResult['outcome'] {
     if (this.failing(entry)) {
@@ -206,7 +215,7 @@ class MemoryCluster {
     const { timestamps } = documents;
     const exchange = { last: () => timestamps.last(), observe: (timestamp: number) => timestamps.observe(timestamp as never) };
     const metrics = declareRpcMetrics(uncounted);
-    const server = new RpcServer({ ...parts, timestamps: exchange, metrics });
+    const server = new RpcServer({ ...parts, timestamps: exchange, metrics, options: rpcOptions.parse({}) });
     const sharding = new ShardingManager({ metadata: this.#metadata, logger: silent });
     await sharding.start(ids);
     const executor = new RemoteExecutor({
@@ -221,9 +230,9 @@ class MemoryCluster {
     });
     const options = transactionOptions.parse({});
     const decisions = new DecisionLog({ metadata: this.#metadata, options });
-    const local = new LocalTransactions({ documents, decisions, ...parts, options });
+    const local = new LocalTransactions({ selfShardId: shardId, documents, decisions, ...parts, options });
     const models = { generateBatch: this.models.generateBatch.bind(this.models), embed: this.models.embedOn(shardId) };
-    const execution = executionOptions.parse({ frameBytesMax: 1024 });
+    const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
     const runner = new FragmentRunner({ shardId, transactions, sharding, models, ...parts, options: execution });
     server.register({ ...transactionMethods(local), ...executionMethods(runner) });
@@ -372,11 +381,67 @@ describe('model calls', () => {
     expect(result.extra.stats.llm.scatters).toBe(calls === 0 ? 0 : 1);
   });
 
+  it('asks for correlated subqueries of many rows in one scatter, with the answers and dedup of each row', async () => {
+    const query = `FOR i IN 1..40
+      LET own = (FOR j IN 1..(i % 3 + 1) RETURN INFER 'm' CONCAT(i % 20, '-', j))
+      RETURN own`;
+    const { rows, extra } = await cluster.run(query);
+    const expected = Array.from({ length: 40 }, (_, at) =>
+      Array.from({ length: ((at + 1) % 3) + 1 }, (__, j) => `${(at + 1) % 20}-${j + 1}!`),
+    );
+    expect(rows).toEqual(expected);
+    const distinct = new Set(expected.flat()).size;
+    expect(extra.stats.llm).toMatchObject({ scatters: 1, requests: 3, calls: distinct, rows: expected.flat().length });
+  });
+
+  it('asks in one scatter a round: for each call that needs the one before, and in nested subqueries', async () => {
+    const chained = await cluster.run("FOR i IN 1..10 LET a = (LET x = INFER 'm' i RETURN INFER 'm' x) RETURN a[0]");
+    expect(chained.rows).toEqual(Array.from({ length: 10 }, (_, i) => `${i + 1}!!`));
+    expect(chained.extra.stats.llm.scatters).toBe(2);
+    const nested = await cluster.run(
+      "FOR i IN 1..4 LET a = (FOR j IN 1..3 LET b = (FOR k IN 1..j RETURN INFER 'm' CONCAT(i, j, k)) RETURN LENGTH(b)) RETURN a",
+    );
+    expect(nested.rows).toEqual(Array.from({ length: 4 }, () => [1, 2, 3]));
+    expect(nested.extra.stats.llm).toMatchObject({ scatters: 1, calls: 24 });
+    const retrieved = await cluster.run(
+      "FOR i IN 1..5 LET ctx = (FOR d IN passages FILTER d._key == CONCAT('p0', i) RETURN d.text) LET s = (RETURN INFER 'm' i CONTEXT ctx) RETURN LENGTH(s)",
+    );
+    expect([retrieved.rows, retrieved.extra.stats.llm.scatters]).toEqual([[1, 1, 1, 1, 1], 1]);
+  });
+
+  it('runs subqueryRowsMax subqueries side by side, and keeps batch.max_rows', async () => {
+    const { extra } = await cluster.run("FOR i IN 1..100 LET s = (RETURN INFER 'm' i OPTIONS {batch: {max_rows: 40}}) RETURN s");
+    expect(cluster.models.scatters.map(({ length }) => length)).toEqual([40, 24, 36]);
+    expect(extra.stats.llm.scatters).toBe(3);
+  });
+
+  it('a failure in one of the subqueries ends all of them, and nothing more is asked', async () => {
+    cluster.models.failing = ({ messages }) => messages.at(-1)?.content === '7';
+    const query = "FOR i IN 1..9 LET s = (LET x = INFER 'm' i OPTIONS {on_error: 'fail'} RETURN INFER 'm' x) RETURN s";
+    expect(await failureOf(cluster.run(query))).toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
+    expect(cluster.models.scatters).toHaveLength(1);
+    const some = await cluster.run("FOR i IN 1..9 LET s = (FILTER i % 2 == 0 RETURN INFER 'm' i) RETURN s");
+    expect(some.rows).toEqual([[], ['2!'], [], ['4!'], [], ['6!'], [], ['8!'], []]);
+  });
+
   it('asks in windows of 256 rows', async () => {
     const { rows, extra } = await cluster.run("FOR i IN 1..600 RETURN INFER 'm' i");
     expect(rows).toHaveLength(600);
     expect(cluster.models.scatters.map(({ length }) => length)).toEqual([256, 256, 88]);
     expect(extra.stats.llm.scatters).toBe(3);
+  });
+
+  it('reads the next window while the models answer the one before, but none that a LIMIT may not need', async () => {
+    const chained = (filter: string) =>
+      `FOR i IN 1..8 LET a = INFER 'm' i OPTIONS {batch: {max_rows: 2}} LET b = INFER 'm' CONCAT(a, i) OPTIONS {batch: {max_rows: 2}} ${filter} RETURN b`;
+    const all = Array.from({ length: 8 }, (_, i) => `${i + 1}!${i + 1}!`);
+    expect(await cluster.rows(chained(''))).toEqual(all);
+    expect(cluster.models.peak).toBe(2);
+    cluster.models.peak = 0;
+    cluster.models.scatters.length = 0;
+    expect(await cluster.rows(chained('FILTER b != null LIMIT 2'))).toEqual(all.slice(0, 2));
+    expect(cluster.models.peak).toBe(1);
+    expect(cluster.models.scatters.flat().length).toBeLessThanOrEqual(4);
   });
 
   it('grows its windows while a filter on the answer waits for a LIMIT', async () => {
@@ -490,6 +555,19 @@ describe('failures and bounds', () => {
     expect(await cluster.rows('FOR d IN passages FILTER d.vector != null RETURN 1', {}, 1)).toEqual([]);
   });
 
+  it('sends rows with large values in several requests, each of few bytes, and gives the same rows', async () => {
+    const list = passages.slice(0, 8).map(({ _key }) => ({ k: _key, text: 'y'.repeat(10_000) }));
+    const query =
+      'FOR x IN @list FOR d IN passages FILTER d.text != x.text && CONCAT(d._key) == x.k SORT x.k RETURN [d._key, LENGTH(x.text)]';
+    const { rows, extra } = await cluster.run(query, { bindVars: { list } });
+    expect(rows).toEqual(list.map(({ k }) => [k, 10_000]));
+    expect(extra.stats.httpRequests).toBe(3 * 3); // three rows of 20,000 bytes go into a request
+    const counted = await cluster.run('RETURN COUNT(FOR x IN @list FOR d IN passages FILTER d.text != x.text RETURN 1)', {
+      bindVars: { list },
+    });
+    expect(counted.rows).toEqual([8 * 60]);
+  });
+
   it('asks one shard for one key', async () => {
     cluster.calls.length = 0;
     for (let shard = 0; shard < 3; shard++) await cluster.rows('FOR d IN passages FILTER d._key == @k RETURN d.text', { k: 'p07' }, shard);
@@ -560,13 +638,97 @@ describe('failures and bounds', () => {
   });
 });
 
-describe('a transaction of several queries', () => {
-  const inTransaction = (transaction: DistributedTransaction, query: string) => {
-    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
-    return service.run({ database: '_system', query, transaction, signal: new AbortController().signal });
-  };
-  const begin = () => (cluster.coordinators.get(asId<ShardId>('shard-0')) as TransactionCoordinator).begin();
+const inTransaction = (transaction: DistributedTransaction, query: string) => {
+  const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+  return service.run({ database: '_system', query, transaction, signal: new AbortController().signal });
+};
+const begin = () => (cluster.coordinators.get(asId<ShardId>('shard-0')) as TransactionCoordinator).begin();
 
+describe('reads by key', () => {
+  const keys = ['p01', 'p17', 'p33', 'p58'];
+  const statsOf = async (query: string, bindVars: { [name: string]: JsonValue }) => (await cluster.run(query, { bindVars })).extra.stats;
+
+  it('count what they find by key, and scan nothing', async () => {
+    const list = { k: [...keys, 'absent', 'p01', 7, null] };
+    for (const [query, bindVars, found] of [
+      ['FOR d IN passages FILTER d._key == @k RETURN d', { k: 'p07' }, 1],
+      ['FOR d IN passages FILTER "p07" == d._key && d.n != @k RETURN d', { k: 1 }, 1],
+      ['FOR d IN passages FILTER d._key == @k RETURN d', { k: ['p07'] }, 0],
+      ['FOR d IN passages FILTER d._key IN @k RETURN d', list, 4],
+      ['FOR d IN passages FILTER d._key IN @k RETURN d', { k: null }, 0],
+      ['LET ks = (FOR k IN @k RETURN k) FOR d IN passages FILTER d._key IN ks RETURN d', list, 4],
+      ['FOR k IN @k FOR d IN passages FILTER d._key == k RETURN d', { k: keys }, 4],
+    ] as const)
+      expect(await statsOf(query, bindVars as { [name: string]: JsonValue }), query).toMatchObject({ scannedFull: 0, scannedIndex: found });
+    expect(await statsOf('FOR d IN passages FILTER d._key NOT IN @k RETURN d', { k: keys })).toMatchObject({
+      scannedFull: 60,
+      scannedIndex: 0,
+    });
+  });
+
+  it('give the rows that a scan gives (differential over random lists)', async () => {
+    const key = fc.oneof(fc.constantFrom(...passages.map(({ _key }) => _key)), fc.string(), fc.integer(), fc.constant(null));
+    await fc.assert(
+      fc.asyncProperty(fc.array(key), fc.constantFrom('use-indexes', 'restrict-to-single-shard', 'all'), async (k, rule) => {
+        const query = 'FOR d IN passages FILTER d._key IN @k SORT d._key RETURN d._key';
+        const on = await cluster.run(query, { bindVars: { k } });
+        expect(on.rows).toEqual((await cluster.run(query, { bindVars: { k }, options: { optimizerRules: [`-${rule}`] } })).rows);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('ask only the shards that own the keys', async () => {
+    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+    expect(
+      await service.run({
+        database: '_system',
+        query: 'FOR d IN passages FILTER d._key IN [] RETURN d',
+        signal: new AbortController().signal,
+      }),
+    ).toMatchObject({
+      rows: [],
+      extra: { stats: { httpRequests: 0 } },
+    });
+    expect((await statsOf('FOR d IN passages FILTER d._key IN ["p07", "p07"] RETURN d', {})).httpRequests).toBe(1);
+    expect((await statsOf('FOR d IN passages FILTER d._key IN @k RETURN d', { k: passages.map(({ _key }) => _key) })).httpRequests).toBe(3);
+  });
+
+  it('eight writers at once that update disjoint keys over three shards never conflict', async () => {
+    const { signal } = new AbortController();
+    const update = 'FOR d IN passages FILTER d._key IN @k UPDATE d WITH {n: @n} IN passages';
+    for (let round = 0; round < 5; round++) {
+      const writers = Array.from({ length: 8 }, async (_, n) => {
+        const k = passages.map(({ _key }) => _key).filter((_key, i) => i % 8 === n);
+        const service = cluster.services.get(asId<ShardId>(`shard-${n % 3}`)) as QueryService;
+        await service.run({ database: '_system', query: update, bindVars: { k, n: n + round * 8 }, signal });
+      });
+      await Promise.all(writers);
+    }
+    const rows = await cluster.rows('FOR d IN passages SORT d._key RETURN d.n');
+    expect(rows).toEqual(passages.map((_, i) => (i % 8) + 32));
+  });
+
+  it.each(['FILTER d._key == "new"', 'FILTER d._key IN ["p01", "new"]'])(
+    'of an absent key conflict with its insert, and with no other: %s',
+    async (filter) => {
+      for (const [inserted, conflicts] of [
+        ['other', false],
+        ['new', true],
+      ] as const) {
+        const transaction = begin();
+        await inTransaction(transaction, `FOR d IN passages ${filter} UPDATE d WITH {seen: true} IN passages`);
+        await inTransaction(transaction, 'UPDATE "p02" WITH {m: 1} IN passages');
+        await cluster.rows(`INSERT {_key: "${inserted}"} INTO passages`);
+        const commit = transaction.commit(new AbortController().signal);
+        if (conflicts) expect(await failureOf(commit)).toMatchObject({ code: 'WRITE_CONFLICT', retryable: true });
+        else await commit;
+      }
+    },
+  );
+});
+
+describe('a transaction of several queries', () => {
   it('sees its own writes, nobody else does before the commit', async () => {
     const transaction = begin();
     await inTransaction(transaction, 'FOR i IN 1..9 INSERT {_key: CONCAT("t", i)} INTO passages');

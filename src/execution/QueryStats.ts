@@ -32,6 +32,8 @@ export interface QueryStats {
   writesExecuted: number;
   writesIgnored: number;
   scannedFull: number;
+  /** Documents found by their keys. */
+  scannedIndex: number;
   filtered: number;
   /** Fragments and write batches sent to shards. */
   httpRequests: number;
@@ -45,6 +47,7 @@ export function emptyStats(): QueryStats {
     writesExecuted: 0,
     writesIgnored: 0,
     scannedFull: 0,
+    scannedIndex: 0,
     filtered: 0,
     httpRequests: 0,
     peakMemoryUsage: 0,
@@ -77,6 +80,7 @@ export function addStats(total: QueryStats, part: QueryStats): void {
   total.writesExecuted += part.writesExecuted;
   total.writesIgnored += part.writesIgnored;
   total.scannedFull += part.scannedFull;
+  total.scannedIndex += part.scannedIndex;
   total.filtered += part.filtered;
   total.peakMemoryUsage = Math.max(total.peakMemoryUsage, part.peakMemoryUsage);
   total.embed.texts += part.embed.texts;

@@ -4,6 +4,7 @@ import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/
 import type { EmbedRequest, EmbedResult } from '../platform/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
 import type { Block } from './Block.js';
+import type { InferRounds } from './inference/InferRounds.js';
 import type { MemoryAccount } from './MemoryAccount.js';
 import type { ExecutionOptions } from './options.js';
 import type { Pacer } from './Pacer.js';
@@ -46,4 +47,6 @@ export interface SequenceContext {
   readonly options: ExecutionOptions;
   /** Answers of the query so far, for identical requests. */
   readonly answers: Map<string, JsonValue>;
+  /** Inside subqueries that run side by side: where their model calls meet. */
+  readonly rounds?: InferRounds;
 }

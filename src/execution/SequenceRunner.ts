@@ -2,6 +2,7 @@ import { compileExpression, type PlanNode } from '../aql/index.js';
 import { assertNever, type JsonValue } from '../base/index.js';
 import type { Block, Operator, Row } from './Block.js';
 import { canonicalKey } from './canonicalKey.js';
+import type { InferRounds } from './inference/InferRounds.js';
 import type { KeyGenerator } from './KeyGenerator.js';
 import { calculationOperator } from './operators/calculationOperator.js';
 import { collectOperator } from './operators/collectOperator.js';
@@ -53,6 +54,10 @@ export class SequenceRunner {
     }
   }
 
+  #within(rounds: InferRounds | undefined): SequenceRunner {
+    return rounds === this.#context.rounds ? this : new SequenceRunner({ ...this.#context, ...(rounds && { rounds }) }, this.#keys);
+  }
+
   #isFresh(seen: Set<string>, value: JsonValue): boolean {
     const key = canonicalKey(value);
     if (seen.has(key)) return false;
@@ -85,8 +90,9 @@ export class SequenceRunner {
         return collectOperator(node, context, base);
       case 'Subquery':
         return subqueryOperator(node, context, {
-          runValues: (nested, row) => this.values(nested, row),
+          runValues: (nested, row, rounds) => this.#within(rounds).values(nested, row),
           runsOnce: sequenceFacts.isIndependent(node.nodes),
+          runsTogether: sequenceFacts.infers(node.nodes) && !sequenceFacts.writes(node.nodes),
         });
       case 'Insert':
       case 'Update':

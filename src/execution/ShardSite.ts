@@ -1,9 +1,11 @@
 import { compileExpression, type GatherNode, type ModificationNode, type PlanNode } from '../aql/index.js';
-import { assert, type JsonValue, type ShardId } from '../base/index.js';
+import { assert, type ShardId } from '../base/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
 import type { CollectionRef, StoredDocument, Transaction } from '../storage/index.js';
 import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrites.js';
 import { type Block, blockRowsMax, type Row } from './Block.js';
+import { chunked } from './chunked.js';
+import { keysOf } from './keysOf.js';
 import type { SequenceContext, Site } from './SequenceContext.js';
 
 type Enumerate = Extract<PlanNode, { readonly kind: 'EnumerateCollection' }>;
@@ -14,14 +16,14 @@ export class ShardSite implements Site {
   readonly #collection: CollectionRef;
   readonly #ring: ConsistentHashRing;
   readonly #shardId: ShardId;
-  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
 
   constructor(parts: {
     readonly transaction: Transaction;
     readonly collection: CollectionRef;
     readonly ring: ConsistentHashRing;
     readonly shardId: ShardId;
-    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'stats'>;
+    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
   }) {
     this.#transaction = parts.transaction;
     this.#collection = parts.collection;
@@ -31,10 +33,10 @@ export class ShardSite implements Site {
   }
 
   async *scan(node: Enumerate, input: AsyncIterable<Block>): AsyncGenerator<Block, void, void> {
-    const key = node.key && compileExpression(node.key);
+    const keys = node.keys && compileExpression(node.keys);
     for await (const block of input)
       for (const row of block) {
-        if (key) yield* this.#one(node, row, key(row, this.#context().evaluation));
+        if (keys) yield* this.#listed(node, row, keysOf(keys(row, this.#context().evaluation)));
         else yield* this.#all(node, row);
       }
   }
@@ -44,18 +46,28 @@ export class ShardSite implements Site {
   }
 
   async write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]> {
+    await this.#transaction.ready(this.#collection, { keys: writes.map(({ key }) => key) }, this.#context().signal);
     return applyWrites(this.#transaction, this.#collection, { kind: node.kind, options: node.options, writes });
   }
 
-  *#one(node: Enumerate, row: Row, key: JsonValue): Generator<Block, void, void> {
-    const document = typeof key === 'string' && this.#owns(key) ? this.#transaction.get(this.#collection, key) : undefined;
-    if (document) yield [withDocument(row, node, document)];
+  /** In the order that a scan has. What is absent counts as read too: a transaction that looked for it conflicts with its insert. */
+  async *#listed(node: Enumerate, row: Row, keys: readonly string[]): AsyncGenerator<Block, void, void> {
+    const { pacer, stats, signal } = this.#context();
+    const own = keys.filter((key) => this.#owns(key)).sort((left, right) => (left < right ? -1 : 1));
+    for (const part of chunked(own, blockRowsMax)) {
+      await this.#transaction.ready(this.#collection, { keys: part }, signal);
+      const found = part.map((key) => this.#transaction.get(this.#collection, key)).filter((document) => document !== undefined);
+      stats.scannedIndex += found.length;
+      if (found.length > 0) yield found.map((document) => withDocument(row, node, document));
+      await pacer.pace();
+    }
   }
 
   async *#all(node: Enumerate, row: Row): AsyncGenerator<Block, void, void> {
-    const { pacer, stats } = this.#context();
+    const { pacer, stats, signal } = this.#context();
     let afterKey: string | undefined;
     do {
+      await this.#transaction.ready(this.#collection, { afterKey }, signal);
       const chunk = this.#transaction.scan(this.#collection, { afterKey, documentsMax: blockRowsMax });
       const own = chunk.documents.filter(({ _key }) => this.#owns(_key));
       stats.scannedFull += own.length;

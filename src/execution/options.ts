@@ -5,6 +5,17 @@ export const executionOptions = z.strictObject({
   memoryLimitBytes: z.int().min(1024).default(268_435_456).describe('bytes one query may buffer on one shard when it gives no memoryLimit'),
   runtimeMsMax: z.int().min(1).default(600_000).describe('a query that runs longer is killed when it gives no maxRuntime, ms'),
   frameBytesMax: z.int().min(1024).default(1_048_576).describe('rows of one frame between shards, bytes of their JSON, about'),
+  requestBytesMax: z
+    .int()
+    .min(1024)
+    .default(8_388_608)
+    .describe('documents or rows of one request between shards, and of its answer, bytes of memory, about; more are split'),
+  subqueryRowsMax: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(64)
+    .describe('rows whose subqueries run side by side where these call models, so that their calls go out together'),
   embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine'),
   blocksQueuedMax: z.int().min(2).default(4).describe('blocks a shard may send ahead of the coordinator'),
   expressionStepsMax: z

@@ -9,6 +9,9 @@ const writes = (nodes: readonly PlanNode[]): boolean =>
     return node.kind === 'Gather' ? node.writes : modifications.has(node.kind);
   });
 
+const infers = (nodes: readonly PlanNode[]): boolean =>
+  nodes.some((node) => node.kind === 'Infer' || (node.kind === 'Subquery' && infers(node.nodes)));
+
 const isVolatile = (node: PlanNode): boolean => {
   if (node.kind === 'Infer' || !expressionsOf(node).every(isDeterministic)) return true;
   if (node.kind === 'Subquery') return node.nodes.some(isVolatile);
@@ -21,6 +24,8 @@ const allDefined = (nodes: readonly PlanNode[]): readonly number[] =>
 /** What a sequence's nodes tell about how it may run. */
 export const sequenceFacts = {
   writes,
+  /** It calls a chat model, nested sequences included; a fragment never does. */
+  infers,
   /** It reads no variable from outside, changes nothing, and gives the same each time: one run serves all rows. */
   isIndependent(nodes: readonly PlanNode[]): boolean {
     const own = new Set(allDefined(nodes));

@@ -16,6 +16,7 @@ import { chatRoutes } from './models/chatRoutes.js';
 import { embeddingRoutes } from './models/embeddingRoutes.js';
 import { modelListRoutes } from './models/modelListRoutes.js';
 import type { GatewayOptions } from './options.js';
+import type { Readiness } from './Readiness.js';
 import type { Route } from './Route.js';
 
 /** Every path of a shard's HTTP: one table. */
@@ -33,7 +34,7 @@ export function gatewayRoutes(parts: {
   readonly productVersion: string;
   readonly topology: () => TopologyView;
   readonly ring: () => ConsistentHashRing;
-  readonly readiness: () => { readonly ready: boolean; readonly reason: string };
+  readonly readiness: () => Readiness;
 }): readonly Route[] {
   const { clock, options } = parts;
   const urls = (): readonly string[] => parts.topology().members.map(({ httpUrl }) => httpUrl);

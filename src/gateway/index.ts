@@ -4,4 +4,5 @@ export { gatewayError, gatewayErrors } from './errors.js';
 export { Gateway } from './Gateway.js';
 export { gatewayRoutes } from './gatewayRoutes.js';
 export { type GatewayOptions, gatewayOptions } from './options.js';
+export type { Readiness } from './Readiness.js';
 export type { Route, RouteContext } from './Route.js';

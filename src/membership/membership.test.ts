@@ -155,7 +155,7 @@ describe('GossipProtocol of three shards', () => {
       const timestamps = { last: () => 1, observe: () => undefined };
       const gossip = new GossipProtocol({ selfShardId, clock, random, logger, metrics: silentMetrics, options });
       const rpc = { timestamps, clock, logger, metrics: declareRpcMetrics(silentMetrics) };
-      const server = new RpcServer(rpc);
+      const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
       server.register(gossipMethods(gossip));
       servers.set(selfShardId, server);
       const transport = new ScriptedTransport(async function* (call) {

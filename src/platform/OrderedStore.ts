@@ -20,6 +20,12 @@ export interface ScanRange {
 }
 
 /**
+ * What a batch may use of a full disk. `reserve`: it frees room, now or once old versions are collected, or it ends what is decided
+ * already; a part of the disk is kept for such batches alone.
+ */
+export type StoreRoom = 'ordinary' | 'reserve';
+
+/**
  * Ordered bytes with atomic durable batches (R7). Reads are synchronous, over what is committed. Keys compare unsigned lexicographically
  * and are 1…`keyBytesMax` bytes long.
  * Errors: STORE_FULL (disk or map full: nothing of the batch is stored, reads go on), STORE_DAMAGED, STORE_CLOSED.
@@ -30,7 +36,14 @@ export interface OrderedStore {
   /** Reads see the newest durable state. What is handed out are copies that the caller may keep. */
   get(key: Uint8Array): Uint8Array | undefined;
   scan(range: ScanRange): StoreEntry[];
-  /** Applies the whole batch or nothing, in call order; resolves when it is fsynced. Concurrent calls may share one fsync. */
-  commit(writes: readonly StoreWrite[]): Promise<void>;
+  /** Ordinary batches are refused for want of room; those of the reserve are taken while it lasts. */
+  readonly isFull: boolean;
+  /** Looks at the disk again: the store may become full, or be full no longer. To be called now and then. */
+  refreshRoom(): void;
+  /**
+   * Applies the whole batch or nothing, in call order; resolves when it is fsynced. Concurrent calls may share one fsync. A batch of the
+   * reserve that meets the full disk first is refused once as others are, and has room when it is tried again.
+   */
+  commit(writes: readonly StoreWrite[], room?: StoreRoom): Promise<void>;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export {
   type TokenLogprob,
   type TokenUsage,
 } from './ModelService.js';
-export type { OrderedStore, ScanRange, StoreEntry, StoreWrite } from './OrderedStore.js';
+export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';

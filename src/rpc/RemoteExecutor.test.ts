@@ -34,6 +34,10 @@ let server: RpcServer;
 let incarnation: number;
 let isMember: boolean;
 let observed: number[];
+let isAhead: boolean;
+const fail = (): never => {
+  throw baseError('INTERNAL', 'too far ahead');
+};
 /** Answers by attempt; the last goes on. */
 const script = (...answers: (readonly Step[])[]): void => {
   transport.calls.length = 0;
@@ -42,11 +46,11 @@ const script = (...answers: (readonly Step[])[]): void => {
 const start = (clockOf: ManualClock): void => {
   clock = clockOf;
   const [logger, metrics] = [new EventLog(), declareRpcMetrics(silentMetrics)];
-  const timestamps = { last: () => 5, observe: (timestamp: number) => void observed.push(timestamp) };
+  const timestamps = { last: () => 5, observe: (timestamp: number) => (isAhead ? fail() : void observed.push(timestamp)) };
   observed = [];
-  [incarnation, isMember] = [1, true];
+  [incarnation, isMember, isAhead] = [1, true, false];
   transport = new ScriptedTransport((call) => frames(call, [1]));
-  server = new RpcServer({ timestamps, clock, logger, metrics });
+  server = new RpcServer({ timestamps, clock, logger, metrics, options: rpcOptions.parse({}) });
   executor = new RemoteExecutor({
     selfShardId: self,
     transport,
@@ -57,7 +61,7 @@ const start = (clockOf: ManualClock): void => {
     timestamps,
     metrics,
     logger,
-    options: rpcOptions.parse({}),
+    options: rpcOptions.parse({ messageBytesMax: 2048 }),
   });
 };
 const call = (changes: Partial<RemoteCall> = {}) =>
@@ -109,6 +113,36 @@ describe('a call', () => {
     await expect(call()).rejects.toMatchObject({ data: { mayHaveRun: false } });
     script([lost]); // the fifth failure opens the breaker: the next try is not made
     await expect(call()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE', data: { mayHaveRun: true } });
+  });
+
+  it('gives all its tries one deadline, and each what is left of it', async () => {
+    script([lost], [lost], ['ok']);
+    await call({ deadlineMs: 1000 });
+    const left = transport.calls.map(({ headers }) => Number(headers['x-deadline-ms']));
+    expect(left[0]).toBe(1000);
+    expect(left[1]).toBeLessThan(1000);
+    expect(left[2]).toBeLessThan(left[1] as number);
+    script([lost]);
+    await expect(call({ deadlineMs: 1 })).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE', data: { mayHaveRun: true } });
+    expect(transport.calls).toHaveLength(1); // no try is begun that could not end in time
+  });
+
+  it('is sent up to messageBytesMax, and refused before it is sent above', async () => {
+    const bodyOf = (bytes: number): string => 'x'.repeat(bytes - 2);
+    expect(await call({ body: bodyOf(2048) })).toBe(1);
+    await expect(call({ body: bodyOf(2049) })).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE', httpStatus: 413, retryable: false });
+    expect(transport.calls).toHaveLength(1);
+  });
+
+  it('an answer from too far ahead counts as lost, since the call has run; an error stays what it is', async () => {
+    isAhead = true;
+    script(['done']);
+    await expect(once()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE', data: { shard: peer, mayHaveRun: true } });
+    const error = baseError('QUEUE_FULL', 'full').toJson();
+    transport.answer = async function* () {
+      yield rpcFrame.encode({ kind: 'error', error, timestamp: 8 });
+    };
+    await expect(once()).rejects.toMatchObject(error);
   });
 
   it('a cut-off or empty answer is no answer', async () => {

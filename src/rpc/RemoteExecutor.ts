@@ -1,4 +1,13 @@
-import { baseError, type JsonValue, OstrakaError, raceAbort, type ShardId, toOstrakaError, utf8 } from '../base/index.js';
+import {
+  baseError,
+  type JsonValue,
+  OstrakaError,
+  type OstrakaErrorJson,
+  raceAbort,
+  type ShardId,
+  toOstrakaError,
+  utf8,
+} from '../base/index.js';
 import { type Clock, type Logger, platformError, type Random, type Transport } from '../platform/index.js';
 import { rpcFrame } from '../protocol/index.js';
 import { type BreakerState, CircuitBreaker } from './CircuitBreaker.js';
@@ -15,7 +24,7 @@ export interface RemoteCall {
   readonly method: string;
   readonly body: JsonValue;
   readonly signal: AbortSignal;
-  /** Remaining time, ms; default `requestTimeoutMs`. Passed on to the peer. */
+  /** Time for all tries together, ms; default `requestTimeoutMs`. What is left of it is passed on to the peer. */
   readonly deadlineMs?: number;
   /** True when running it twice does what running it once does (reads, or calls that carry a request id). Only such calls are retried. */
   readonly idempotent: boolean;
@@ -27,7 +36,7 @@ const transportCodes = new Set(['TRANSPORT_REFUSED', 'TRANSPORT_LOST']);
 /**
  * Calls other shards (R33): deadlines passed on, up to three retries with jitter for idempotent calls, one circuit breaker a peer.
  * A call to oneself goes through the same server without the network. Errors: the peer's own typed errors unchanged;
- * SHARD_UNAVAILABLE when it could not be reached or was lost, BREAKER_OPEN, DEADLINE_EXCEEDED, CANCELLED.
+ * SHARD_UNAVAILABLE when it could not be reached or was lost, BREAKER_OPEN, DEADLINE_EXCEEDED, CANCELLED; MESSAGE_TOO_LARGE before it is sent.
  */
 export class RemoteExecutor {
   readonly selfShardId: ShardId;
@@ -68,21 +77,25 @@ export class RemoteExecutor {
 
   /** A unary call: exactly one JSON value. */
   async call(call: RemoteCall): Promise<JsonValue> {
+    const endsAtMs = this.#clock.monotonicMs() + (call.deadlineMs ?? this.#options.requestTimeoutMs);
+    const remainingMs = (): number => endsAtMs - this.#clock.monotonicMs();
     let mayHaveRun = false;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#once(call);
+        return await this.#once({ ...call, deadlineMs: remainingMs() });
       } catch (error) {
-        if (!this.#mayRetry(call, error, attempt)) throw mayHaveRun ? this.#afterLostTry(call, error) : error;
+        const delayMs = this.#random.next() * this.#options.retryDelayMs * 2 ** attempt;
+        if (!this.#mayRetry(call, error, attempt) || delayMs >= remainingMs()) throw mayHaveRun ? this.#afterLostTry(call, error) : error;
         mayHaveRun ||= (error as OstrakaError).data['mayHaveRun'] !== false;
         this.#metrics.retries.add(1, { method: call.method });
-        await this.#clock.sleep(this.#random.next() * this.#options.retryDelayMs * 2 ** attempt, call.signal);
+        await this.#clock.sleep(delayMs, call.signal);
       }
     }
   }
 
   /** A streamed answer; never retried here, since the caller knows what it has used. Ending the iteration early cancels the call. */
   async *stream(call: RemoteCall): AsyncGenerator<JsonValue | Uint8Array, void, void> {
+    const body = this.#encode(call);
     if (call.shardId !== this.selfShardId) this.#peer(call.shardId); // nobody to ask is no evidence for the breaker
     const guard = this.#enter(call.shardId);
     const startedMs = this.#clock.monotonicMs();
@@ -95,7 +108,7 @@ export class RemoteExecutor {
     const signal = AbortSignal.any([deadline.signal, consumer.signal]);
     let outcome: 'success' | 'failure' | 'neutral' = 'neutral';
     try {
-      for await (const value of this.#frames(call, signal)) {
+      for await (const value of this.#frames(call, body, signal)) {
         guard.proven();
         yield value;
       }
@@ -129,8 +142,8 @@ export class RemoteExecutor {
     throw rpcError('PROTOCOL_VIOLATION', `${call.method} on ${call.shardId} ended without an answer`);
   }
 
-  async *#frames(call: RemoteCall, signal: AbortSignal): AsyncGenerator<JsonValue | Uint8Array, void, void> {
-    const iterator = this.#open(call, signal)[Symbol.asyncIterator]();
+  async *#frames(call: RemoteCall, body: Uint8Array, signal: AbortSignal): AsyncGenerator<JsonValue | Uint8Array, void, void> {
+    const iterator = this.#open(call, body, signal)[Symbol.asyncIterator]();
     try {
       while (true) {
         const next = await raceAbort(iterator.next(), signal);
@@ -138,11 +151,8 @@ export class RemoteExecutor {
         const frame = rpcFrame.decode(next.value);
         if (frame.kind === 'json') yield frame.value;
         else if (frame.kind === 'bytes') yield frame.bytes;
-        else {
-          this.#timestamps.observe(frame.timestamp);
-          if (frame.kind === 'error') throw new OstrakaError(frame.error);
-          return;
-        }
+        else if (frame.kind === 'error') throw this.#failureOf(frame);
+        else return this.#observe(call, frame.timestamp);
       }
     } finally {
       // Not awaited: a generator that waits for the network returns when its signal, aborted by our caller, wakes it.
@@ -150,12 +160,47 @@ export class RemoteExecutor {
     }
   }
 
-  #open(call: RemoteCall, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  #encode(call: RemoteCall): Uint8Array {
+    const body = utf8.encode(JSON.stringify(call.body));
+    const { messageBytesMax } = this.#options;
+    if (body.length <= messageBytesMax) return body;
+    throw rpcError('MESSAGE_TOO_LARGE', `the request of ${call.method} has ${body.length} bytes, the limit is ${messageBytesMax}`);
+  }
+
+  /**
+   * The peer has answered, but what it did lies further ahead than this shard's clock follows: what is read here next could miss it. To
+   * the caller that is a lost answer, never a refusal: the call has run.
+   */
+  #observe(call: RemoteCall, timestamp: number): void {
+    try {
+      this.#timestamps.observe(timestamp);
+    } catch (cause) {
+      throw rpcError(
+        'SHARD_UNAVAILABLE',
+        `shard ${call.shardId} answered ${call.method} from too far ahead: ${toOstrakaError(cause).message}`,
+        {
+          data: { shard: call.shardId, mayHaveRun: true },
+          cause,
+        },
+      );
+    }
+  }
+
+  /** What the peer says went wrong, whatever its clock shows: nothing has to be ordered after a failure. */
+  #failureOf(frame: { readonly error: OstrakaErrorJson; readonly timestamp: number }): OstrakaError {
+    try {
+      this.#timestamps.observe(frame.timestamp);
+    } catch {
+      this.#logger.warn('rpc.clock_ahead', { code: frame.error.code });
+    }
+    return new OstrakaError(frame.error);
+  }
+
+  #open(call: RemoteCall, body: Uint8Array, signal: AbortSignal): AsyncIterable<Uint8Array> {
     const headers = {
       'x-deadline-ms': String(Math.max(1, Math.round(call.deadlineMs ?? this.#options.requestTimeoutMs))),
       'x-timestamp': String(this.#timestamps.last()),
     };
-    const body = utf8.encode(JSON.stringify(call.body));
     if (call.shardId === this.selfShardId) {
       return this.#server.handle({ peerShardId: call.shardId, method: call.method, headers, body, signal });
     }

@@ -5,6 +5,7 @@ import { EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, baseError, type ShardId, utf8 } from '../base/index.js';
 import { type RpcFrame, rpcFrame } from '../protocol/index.js';
 import { declareRpcMetrics } from './metrics.js';
+import { rpcOptions } from './options.js';
 import { RpcServer } from './RpcServer.js';
 
 const clock = new ManualClock();
@@ -15,8 +16,13 @@ let server: RpcServer;
 beforeEach(() => {
   logger = new EventLog();
   observed.length = 0;
-  const timestamps = { last: () => 9, observe: (timestamp: number) => void observed.push(timestamp) };
-  server = new RpcServer({ timestamps, clock, logger, metrics: declareRpcMetrics(silentMetrics) });
+  const observe = (timestamp: number): void => {
+    if (timestamp > 1000) throw baseError('QUEUE_FULL', 'too far ahead');
+    observed.push(timestamp);
+  };
+  const timestamps = { last: () => 9, observe };
+  const options = rpcOptions.parse({ messageBytesMax: 1024 });
+  server = new RpcServer({ timestamps, clock, logger, metrics: declareRpcMetrics(silentMetrics), options });
   server.register({
     echo: async function* ({ body }) {
       yield body;
@@ -31,6 +37,9 @@ beforeEach(() => {
     },
     checked: async function* ({ body }) {
       yield z.strictObject({ a: z.int() }).parse(body).a;
+    },
+    large: async function* ({ body }) {
+      yield 'x'.repeat(Number(body));
     },
     slow: async function* ({ signal }) {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -68,6 +77,18 @@ it('an error in the middle ends the answer as a frame, with its code and data', 
   const answer = await ask('full');
   expect(answer.map(({ kind }) => kind)).toEqual(['json', 'error']);
   expect(answer[1]).toMatchObject({ error: { code: 'QUEUE_FULL', data: { queue: 1 } } });
+});
+
+it('a frame of messageBytesMax is sent; one larger is MESSAGE_TOO_LARGE, which the caller hears', async () => {
+  const overhead = rpcFrame.encode({ kind: 'json', value: '' }).length;
+  expect((await ask('large', String(1024 - overhead))).map(({ kind }) => kind)).toEqual(['json', 'end']);
+  expect(await ask('large', String(1025 - overhead))).toMatchObject([
+    { kind: 'error', error: { code: 'MESSAGE_TOO_LARGE', httpStatus: 413 } },
+  ]);
+});
+
+it('a call whose clock is refused does not run, and its caller hears why', async () => {
+  expect(await ask('echo', '{}', { 'x-timestamp': '1001' })).toMatchObject([{ kind: 'error', error: { code: 'QUEUE_FULL' } }]);
 });
 
 it('an unexpected error is INTERNAL and logged', async () => {

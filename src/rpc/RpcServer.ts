@@ -5,6 +5,7 @@ import { rpcFrame } from '../protocol/index.js';
 import { deadlineSignal } from './deadlineSignal.js';
 import { rpcError } from './errors.js';
 import type { RpcMetrics } from './metrics.js';
+import type { RpcOptions } from './options.js';
 import type { TimestampExchange } from './TimestampExchange.js';
 
 /** One received call. `body` is what the method's own schema must still check. */
@@ -25,17 +26,20 @@ export class RpcServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #metrics: RpcMetrics;
+  readonly #options: RpcOptions;
 
   constructor(parts: {
     readonly timestamps: TimestampExchange;
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics: RpcMetrics;
+    readonly options: RpcOptions;
   }) {
     this.#timestamps = parts.timestamps;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
     this.#metrics = parts.metrics;
+    this.#options = parts.options;
   }
 
   /** Registers the whole table once, before listening. */
@@ -46,7 +50,6 @@ export class RpcServer {
   readonly handle: CallHandler = (call) => this.#answer(call);
 
   async *#answer(call: IncomingCall): AsyncGenerator<Uint8Array, void, void> {
-    this.#timestamps.observe(Number(call.headers['x-timestamp'] ?? 0));
     const method = this.#methods.get(call.method);
     const deadline = deadlineSignal({
       clock: this.#clock,
@@ -54,11 +57,12 @@ export class RpcServer {
       signal: call.signal,
     });
     try {
+      this.#timestamps.observe(Number(call.headers['x-timestamp'] ?? 0));
       if (!method) throw rpcError('METHOD_UNKNOWN', `no method ${call.method}`);
       this.#metrics.receivedBytes.add(call.body.length, { method: call.method });
       const body = parseBody(call);
       for await (const value of method({ peerShardId: call.peerShardId, body, signal: deadline.signal })) {
-        yield rpcFrame.encode(value instanceof Uint8Array ? { kind: 'bytes', bytes: value } : { kind: 'json', value });
+        yield this.#frameOf(call, value);
       }
       yield rpcFrame.encode({ kind: 'end', timestamp: this.#timestamps.last() });
     } catch (thrown) {
@@ -68,6 +72,16 @@ export class RpcServer {
     } finally {
       deadline.cancel();
     }
+  }
+
+  /** The receiver of a frame that is too large could only end the connection: the caller gets to know why instead. */
+  #frameOf(call: IncomingCall, value: JsonValue | Uint8Array): Uint8Array {
+    const frame = rpcFrame.encode(value instanceof Uint8Array ? { kind: 'bytes', bytes: value } : { kind: 'json', value });
+    if (frame.length <= this.#options.messageBytesMax) return frame;
+    throw rpcError(
+      'MESSAGE_TOO_LARGE',
+      `the answer to ${call.method} has ${frame.length} bytes, the limit is ${this.#options.messageBytesMax}`,
+    );
   }
 
   #report(call: IncomingCall, error: OstrakaError): void {

@@ -16,6 +16,13 @@ export const rpcErrors = {
     meaning: 'Calls to a shard failed so often that it is not asked for a while (paper §V).',
     action: 'Nothing: one probe after the recovery time closes the breaker. Retry later.',
   },
+  MESSAGE_TOO_LARGE: {
+    httpStatus: 413,
+    errorNum: 32,
+    retryable: false,
+    meaning: 'A request or answer between shards is larger than `messageBytesMax`. A write that answers so took no effect in a query.',
+    action: 'Send or return less at a time: fewer rows, smaller documents, NEW and OLD only where they are needed.',
+  },
   METHOD_UNKNOWN: {
     httpStatus: 501,
     errorNum: 0,

@@ -1,6 +1,6 @@
 import { asId, type ShardId, toOstrakaError } from '../base/index.js';
 import type { AdapterPublisher } from '../cooperation/index.js';
-import type { CursorStore, Gateway } from '../gateway/index.js';
+import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
 import type { EngineSupervisor } from '../models/index.js';
 import type { Clock, Logger, MetadataStore, OrderedStore, Timer, Transport } from '../platform/index.js';
@@ -94,9 +94,15 @@ export class Shard {
     logger.info('shard.stopped');
   }
 
-  readiness(): { readonly ready: boolean; readonly reason: string } {
-    if (!this.#isServing) return { ready: false, reason: 'the shard is starting or stopping' };
-    return this.#isEngineUp ? { ready: true, reason: '' } : { ready: false, reason: 'the engine is starting' };
+  /**
+   * A full disk leaves the shard ready: it answers reads, removals that make room, and whatever concerns other shards, and one disk is
+   * often full for all shards at once; a load balancer that took them out would take all of that away and gain nothing.
+   */
+  readiness(): Readiness {
+    const store = this.#parts.documentStore.isFull ? 'full' : 'ok';
+    if (!this.#isServing) return { ready: false, store, reason: 'the shard is starting or stopping' };
+    if (!this.#isEngineUp) return { ready: false, store, reason: 'the engine is starting' };
+    return { ready: true, store, reason: store === 'full' ? 'the disk is full: documents can be read and removed only' : '' };
   }
 
   get enginePid(): number {
@@ -140,11 +146,12 @@ export class Shard {
   }
 
   async #collectGarbage(): Promise<void> {
-    const { documentStore, garbage, catalog } = this.#parts;
-    const live = await catalog.liveCollectionIds();
+    const { store, documentStore, garbage, catalog } = this.#parts;
+    store.refreshRoom();
     await garbage.step({
       horizon: documentStore.advanceHorizon(),
-      isLive: (collection) => live.has(collection),
+      outcomesKeptAfter: documentStore.outcomesKeptAfter(),
+      liveCollections: () => catalog.liveCollectionIds(),
       isBeingWritten: (collection, key) => documentStore.isBeingWritten(collection, key),
     });
   }

@@ -62,7 +62,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const garbage = new GarbageCollector({ store: platform.store, rowsMax: config.storage.garbageRowsMax });
 
   const rpcMetrics = declareRpcMetrics(metrics);
-  const server = new RpcServer({ timestamps: exchange, clock, logger, metrics: rpcMetrics });
+  const server = new RpcServer({ timestamps: exchange, clock, logger, metrics: rpcMetrics, options: config.rpc });
   const gossip = new GossipProtocol({ selfShardId, clock, random: random.fork('gossip'), logger, metrics, options: config.membership });
   const registration = new ShardRegistration({ metadata, clock, logger, options: config.membership });
   const executor = new RemoteExecutor({
@@ -81,7 +81,14 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const catalog = new Catalog({ metadata });
   const sharding = new ShardingManager({ metadata, logger });
   const decisions = new DecisionLog({ metadata, options: config.transactions });
-  const localTransactions = new LocalTransactions({ documents: documentStore, decisions, clock, logger, options: config.transactions });
+  const localTransactions = new LocalTransactions({
+    selfShardId,
+    documents: documentStore,
+    decisions,
+    clock,
+    logger,
+    options: config.transactions,
+  });
   const transactions = new TransactionCoordinator({
     executor,
     timestamps,
@@ -125,7 +132,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const publisher = new AdapterPublisher({ modelService: engine, gossip, clock, logger });
 
   const localDocuments = new LocalDocuments({ documents: documentStore, options: config.storage });
-  const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents') });
+  const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents'), options: config.execution });
 
   const fragments = new FragmentRunner({
     shardId: selfShardId,
@@ -180,7 +187,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...gossipMethods(gossip),
     ...transactionMethods(localTransactions),
     ...executionMethods(fragments),
-    ...documentMethods({ documents: localDocuments, sharding }),
+    ...documentMethods({ documents: localDocuments, sharding, options: config.execution }),
     ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
   });
 

@@ -28,6 +28,16 @@ describe('ConflictTable', () => {
     );
   });
 
+  it('a commit that failed for certain is no conflict for anybody, and the others stay', () => {
+    const conflicts = table();
+    const failed = conflicts.beginCommit(at(5), new Set(['1/a']));
+    conflicts.beginCommit(at(6), new Set(['1/b'])).settle();
+    failed.forget();
+    expect(conflicts.pendingUpTo(at(9))).toEqual([]);
+    expect(conflicts.validate(footprint(4, ['1/a'])).kind).toBe('valid');
+    expect(conflicts.validate(footprint(4, ['1/b'])).kind).toBe('conflict');
+  });
+
   it('remembers recentCommitsMax commits; a snapshot before the forgotten ones is too old', () => {
     const conflicts = table(2);
     for (const timestamp of [5, 6, 7]) conflicts.beginCommit(at(timestamp), new Set(['1/a'])).settle();
@@ -57,7 +67,9 @@ describe('ConflictTable', () => {
     const conflicts = table();
     const commit = conflicts.beginCommit(at(5), new Set(['1/a']));
     conflicts.lock('t', at(7), { reads: new ReadSet(), writes: new Set(['1/b']) });
-    expect([4, 5, 7].map((timestamp) => conflicts.pendingUpTo(at(timestamp)).length)).toEqual([0, 1, 2]);
+    expect([4, 5, 7].map((timestamp) => conflicts.pendingUpTo(at(timestamp)).length)).toEqual([0, 1, 1]);
+    expect([6, 7, 8].map((timestamp) => conflicts.undecidedUpTo(at(timestamp), () => true).length)).toEqual([0, 1, 1]);
+    expect(conflicts.undecidedUpTo(at(9), () => false)).toEqual([]);
     expect([conflicts.isBeingWritten('1/a'), conflicts.isBeingWritten('1/b')]).toEqual([true, false]);
     commit.settle();
     conflicts.unlock('t');

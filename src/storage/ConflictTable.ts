@@ -9,12 +9,17 @@ export interface Footprint {
   readonly writes: ReadonlySet<string>;
 }
 
-/** A commit that readers at or after its timestamp must wait for: being written, or prepared and undecided. */
+/** A commit that readers at or after its timestamp may have to wait for: being written, or prepared and undecided. */
 interface Pending {
   readonly timestamp: Timestamp;
   readonly writes: ReadonlySet<string>;
   readonly done: Promise<void>;
   readonly finish: () => void;
+}
+
+interface RecentCommit {
+  readonly timestamp: Timestamp;
+  readonly names: ReadonlySet<string>;
 }
 
 interface PreparedLock extends Pending {
@@ -49,7 +54,7 @@ const overlap = (
  * Single-threaded: a verdict and the registration that follows it happen without an await between.
  */
 export class ConflictTable {
-  readonly #recent: { readonly timestamp: Timestamp; readonly names: ReadonlySet<string> }[] = [];
+  readonly #recent: RecentCommit[] = [];
   readonly #recentCommitsMax: number;
   readonly #pending = new Set<Pending>();
   readonly #locks = new Map<string, PreparedLock>();
@@ -76,17 +81,24 @@ export class ConflictTable {
     return { kind: 'valid' };
   }
 
-  /** A validated commit gets its place in the order; `settle` when it is durable or has failed. */
-  beginCommit(timestamp: Timestamp, names: ReadonlySet<string>): { settle(): void } {
+  /**
+   * A validated commit gets its place in the order; `settle` when it is durable or may be. `forget` when it surely is not: then nobody
+   * conflicts with it any more.
+   */
+  beginCommit(timestamp: Timestamp, names: ReadonlySet<string>): { settle(): void; forget(): void } {
     const pending = pendingAt(timestamp, names);
     this.#pending.add(pending);
-    this.#remember(timestamp, names);
-    return {
-      settle: () => {
-        this.#pending.delete(pending);
-        pending.finish();
-      },
+    const remembered = this.#remember(timestamp, names);
+    const settle = (): void => {
+      this.#pending.delete(pending);
+      pending.finish();
     };
+    const forget = (): void => {
+      const at = this.#recent.indexOf(remembered);
+      if (at !== -1) this.#recent.splice(at, 1);
+      settle();
+    };
+    return { settle, forget };
   }
 
   lock(transactionId: string, proposal: Timestamp, footprint: { readonly reads: ReadSet; readonly writes: ReadonlySet<string> }): void {
@@ -100,9 +112,18 @@ export class ConflictTable {
     lock?.finish();
   }
 
-  /** The commits and prepared transactions that a reader at `timestamp` has to wait for. */
+  /** The commits on their way to the store that belong to the snapshot at `timestamp`. */
   pendingUpTo(timestamp: Timestamp): Promise<void>[] {
-    return [...this.#pending, ...this.#locks.values()].filter((one) => one.timestamp <= timestamp).map((one) => one.done);
+    return [...this.#pending].filter((one) => one.timestamp <= timestamp).map((one) => one.done);
+  }
+
+  /**
+   * The prepared transactions that may belong to the snapshot at `timestamp` and write what `concerns` names. The others are no business of
+   * the reader, however long they stay undecided.
+   */
+  undecidedUpTo(timestamp: Timestamp, concerns: (name: string) => boolean): Promise<void>[] {
+    const undecided = [...this.#locks.values()].filter((lock) => lock.timestamp <= timestamp);
+    return undecided.filter(({ writes }) => [...writes].some(concerns)).map(({ done }) => done);
   }
 
   /** Whether a commit that writes this document is on its way to the store: what is stored of it is about to change. */
@@ -119,12 +140,13 @@ export class ConflictTable {
   }
 
   // A decided cross-shard commit can have a timestamp below later local ones: insert in order.
-  #remember(timestamp: Timestamp, names: ReadonlySet<string>): void {
+  #remember(timestamp: Timestamp, names: ReadonlySet<string>): RecentCommit {
+    const remembered = { timestamp, names };
     let at = this.#recent.length;
     while (at > 0 && (this.#recent[at - 1]?.timestamp ?? 0) > timestamp) at--;
-    this.#recent.splice(at, 0, { timestamp, names });
-    if (this.#recent.length <= this.#recentCommitsMax) return;
-    const oldest = this.#recent.shift();
+    this.#recent.splice(at, 0, remembered);
+    const oldest = this.#recent.length > this.#recentCommitsMax ? this.#recent.shift() : undefined;
     if (oldest && oldest.timestamp > this.#floor) this.#floor = oldest.timestamp;
+    return remembered;
   }
 }

@@ -8,7 +8,7 @@ import { DocumentStore } from './DocumentStore.js';
 import { storageOptions } from './options.js';
 import type { StoredDocument } from './StoredDocument.js';
 import type { Timestamp } from './Timestamp.js';
-import type { Transaction } from './Transaction.js';
+import type { ReadTarget, Transaction } from './Transaction.js';
 
 const { signal } = new AbortController();
 const books: CollectionRef = { database: '_system', name: 'books', id: 100, kind: 'document' };
@@ -376,19 +376,49 @@ describe('prepared transactions', () => {
     }
   });
 
-  it('make readers wait, and end them with TRANSACTION_IN_DOUBT after lockWaitMsMax', async () => {
-    const { transaction, proposal } = await prepare('a', 1);
+  it.each<[string, ReadTarget]>([
+    ['its key', { keys: ['z', 'b'] }],
+    ['a range with it', { afterKey: 'a' }],
+    ['the collection', { afterKey: undefined }],
+  ])('make readers of %s wait, and end them with TRANSACTION_IN_DOUBT after lockWaitMsMax', async (_, what) => {
+    const { transaction, proposal } = await prepare('b', 1);
     const early = await begin((proposal - 1) as Timestamp);
-    expect(early.get(books, 'a')).toBeUndefined();
-    const waiting = begin();
-    const refused = expect(waiting).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
+    await early.ready(books, what, signal);
+    expect(early.get(books, 'b')).toBeUndefined();
+    const reader = await begin();
+    const refused = expect(reader.ready(books, what, signal)).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
     await clock.advance(options.lockWaitMsMax);
     await refused;
-    const reading = begin();
+    const reading = reader.ready(books, what, signal);
     await settle();
     await documents.decide(transaction.id, { kind: 'commit', commitTimestamp: proposal });
-    expect(figureOf((await reading).get(books, 'a'))).toBe(1);
+    await reading;
+    expect(figureOf(reader.get(books, 'b'))).toBe(1);
     expect(clock.timers).toBe(0);
+  });
+
+  it.each<[string, ReadTarget]>([
+    ['another key', { keys: ['a', 'c'] }],
+    ['a range behind it', { afterKey: 'b' }],
+  ])('do not concern readers and writers of %s', async (_, what) => {
+    await prepare('b', 1);
+    const transaction = await begin();
+    await transaction.ready(books, what, signal);
+    upsert(transaction, 'c', 1);
+    await commit(transaction);
+    const other = await begin();
+    expect(other.scan({ ...books, id: 8 }, { afterKey: undefined, documentsMax: 9 }).documents).toEqual([]);
+  });
+
+  it('are never guessed about by a read that did not wait', async () => {
+    await prepare('a', 1);
+    const reader = await begin();
+    for (const read of [
+      () => reader.get(books, 'a'),
+      () => reader.scan(books, { afterKey: undefined, documentsMax: 9 }),
+      () => upsert(reader, 'a', 2),
+    ])
+      expect(read).toThrowError(expect.objectContaining({ code: 'TRANSACTION_IN_DOUBT', retryable: true }));
   });
 
   it('hold their locks again after a restart, however many there are, and can be decided then', async () => {
@@ -399,8 +429,8 @@ describe('prepared transactions', () => {
     documents = open({ lockWaitMsMax: 0 });
     expect([...documents.inDoubt()].sort()).toEqual(pair.map(({ id }) => id).sort());
     expect(documents.timestamps.now()).toBeGreaterThan(proposals[1]);
-    const blocked = begin();
-    const refused = expect(blocked).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
+    const early = await begin();
+    const refused = expect(early.ready(books, { keys: ['a'] }, signal)).rejects.toMatchObject({ code: 'TRANSACTION_IN_DOUBT' });
     await clock.advance(1);
     await refused;
     await documents.decide(pair[0].id, { kind: 'commit', commitTimestamp: proposals[1] });
@@ -419,6 +449,52 @@ describe('prepared transactions', () => {
   });
 });
 
+describe('a full store', () => {
+  const full = platformError('STORE_FULL', 'full');
+  const remove = async (key: string): Promise<void> => {
+    const transaction = await begin();
+    transaction.remove(books, key);
+    await commit(transaction);
+  };
+
+  it('refuses what adds, takes what only removes, and ends what is prepared either way', async () => {
+    await put('a', 1);
+    await put('b', 1);
+    const [kept, dropped] = [await begin(), await begin()];
+    upsert(kept, 'c', 1);
+    upsert(dropped, 'd', 1);
+    const proposal = await documents.prepare(kept);
+    await documents.prepare(dropped);
+    store.isFull = true;
+    await expect(put('a', 2)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    const mixed = await begin();
+    mixed.remove(books, 'a');
+    upsert(mixed, 'e', 1);
+    await expect(commit(mixed)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await remove('b');
+    await documents.decide(kept.id, { kind: 'commit', commitTimestamp: proposal });
+    await documents.decide(dropped.id, { kind: 'abort' });
+    const reader = await begin();
+    expect(['a', 'b', 'c', 'd'].map((key) => reader.get(books, key) !== undefined)).toEqual([true, false, true, false]);
+    expect([documents.isFull, documents.inDoubt()]).toEqual([true, []]);
+  });
+
+  it('a removal that is the first to meet the full disk is tried again with the reserve', async () => {
+    await put('a', 1);
+    store.failNext(full);
+    await remove('a');
+    expect((await begin()).get(books, 'a')).toBeUndefined();
+  });
+
+  it('keeps old versions for a shorter time, but remembers answers as long as ever', async () => {
+    const ageOf = (timestamp: number): number => documents.timestamps.now() - timestamp;
+    const [normal, outcomes] = [ageOf(documents.advanceHorizon()), ageOf(documents.outcomesKeptAfter())];
+    store.isFull = true;
+    expect(ageOf(documents.advanceHorizon())).toBeLessThan(normal / 10);
+    expect(ageOf(documents.outcomesKeptAfter())).toBeGreaterThanOrEqual(outcomes);
+  });
+});
+
 describe('durability and restart', () => {
   it('a commit that the store refuses leaves nothing, and the next one works', async () => {
     await put('a', 1);
@@ -431,6 +507,44 @@ describe('durability and restart', () => {
     expect(figureOf((await begin()).get(books, 'a'))).toBe(1);
     await put('a', 3);
     expect(figureOf((await begin()).get(books, 'a'))).toBe(3);
+  });
+
+  it('a commit that the store refused is no conflict for those who read what it would have written', async () => {
+    const reader = await begin();
+    expect(reader.get(books, 'a')).toBeUndefined();
+    upsert(reader, 'b', 1);
+    const failing = await begin();
+    upsert(failing, 'a', 2);
+    store.failNext(platformError('STORE_FULL', 'full'));
+    await expect(commit(failing)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await commit(reader);
+  });
+
+  it('refuses a commit before it is stored where the wall clock was set back too far, and takes it once the clock is right', async () => {
+    await put('a', 1);
+    clock = new SleepingClock(clock.nowMs() - options.clockAheadMsMax - 1000);
+    documents = open();
+    const [transaction, rows] = [await begin(), store.size];
+    upsert(transaction, 'a', 2);
+    await expect(commit(transaction)).rejects.toMatchObject({ code: 'CLOCK_AHEAD', retryable: true });
+    await expect(documents.prepare(transaction)).rejects.toMatchObject({ code: 'CLOCK_AHEAD' });
+    expect([store.size, documents.inDoubt(), figureOf((await begin()).get(books, 'a'))]).toEqual([rows, [], 1]);
+    await clock.advance(2000);
+    await commit(transaction);
+    expect(figureOf((await begin()).get(books, 'a'))).toBe(2);
+  });
+
+  it('a commit that is stored succeeds, whoever gives up waiting for it', async () => {
+    const caller = new AbortController();
+    const transaction = await begin();
+    upsert(transaction, 'a', 1);
+    store.hold();
+    const committing = documents.commit(transaction, null, caller.signal);
+    await settle();
+    caller.abort();
+    store.release();
+    await committing;
+    expect(documents.outcomeOf(transaction.id)).toMatchObject({ kind: 'committed' });
   });
 
   it('remembers the answer of a committed transaction over a restart', async () => {
@@ -455,8 +569,8 @@ describe('durability and restart', () => {
     upsert(transaction, 'a', 1);
     await documents.prepare(transaction);
     const caller = new AbortController();
-    const reading = documents.begin({ id: 'r', signal: caller.signal });
-    const refused = expect(reading).rejects.toMatchObject({ code: 'CANCELLED' });
+    const reader = await documents.begin({ id: 'r', signal: caller.signal });
+    const refused = expect(reader.ready(books, { keys: ['a'] }, caller.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
     caller.abort();
     await refused;
   });

@@ -1,5 +1,5 @@
-import { type JsonValue, type OstrakaError, raceAbort, utf8 } from '../base/index.js';
-import type { Clock, OrderedStore, StoreWrite } from '../platform/index.js';
+import { type JsonValue, type OstrakaError, raceAbort, toOstrakaError, utf8 } from '../base/index.js';
+import type { Clock, OrderedStore, StoreRoom, StoreWrite } from '../platform/index.js';
 import { ConflictTable, type Verdict } from './ConflictTable.js';
 import { storageError } from './errors.js';
 import { HybridLogicalClock } from './HybridLogicalClock.js';
@@ -55,7 +55,7 @@ export class DocumentStore {
     this.#clock = parts.clock;
     this.#options = parts.options;
     this.#reader = new VersionReader({ store: parts.store });
-    this.timestamps = new HybridLogicalClock({ clock: parts.clock, startAfter });
+    this.timestamps = new HybridLogicalClock({ clock: parts.clock, startAfter, aheadMsMax: parts.options.clockAheadMsMax });
     this.#conflicts = new ConflictTable({ recentCommitsMax: parts.options.recentCommitsMax, floor: startAfter });
     this.#horizon = 0 as Timestamp;
   }
@@ -69,8 +69,8 @@ export class DocumentStore {
   }
 
   /**
-   * A transaction on the snapshot at `readTimestamp` (default: now). Waits for commits that belong to the snapshot; a prepared one that
-   * stays undecided longer than `lockWaitMsMax` gives TRANSACTION_IN_DOUBT. Errors: SNAPSHOT_TOO_OLD.
+   * A transaction on the snapshot at `readTimestamp` (default: now). Waits for commits of the snapshot that are being stored; for prepared
+   * ones its reads wait (`Transaction.ready`). Errors: SNAPSHOT_TOO_OLD, CLOCK_AHEAD.
    */
   async begin(request: {
     readonly id: string;
@@ -88,27 +88,32 @@ export class DocumentStore {
         clock: this.timestamps,
         options: this.#options,
         horizon: () => this.#horizon,
+        undecided: (concerns) => this.#conflicts.undecidedUpTo(readTimestamp, concerns),
+        whenFree: (blockers, signal) => this.#whenFree(blockers, () => undefined, signal),
       });
     return this.#whenFree(() => this.#conflicts.pendingUpTo(readTimestamp), start, request.signal);
   }
 
   /**
    * Validates and commits on this shard alone; durable when it resolves. Without writes it only ends. `answer` is remembered under
-   * the transaction id for `snapshotAgeMsMax`. Errors: WRITE_CONFLICT, SNAPSHOT_TOO_OLD, TRANSACTION_IN_DOUBT, STORE_FULL.
+   * the transaction id for `snapshotAgeMsMax`. Errors: WRITE_CONFLICT, SNAPSHOT_TOO_OLD, TRANSACTION_IN_DOUBT, STORE_FULL,
+   * CLOCK_AHEAD. Once the commit is stored it does not fail: not for the wait that follows, and not for `signal`.
    */
   async commit(transaction: Transaction, answer: JsonValue, signal: AbortSignal): Promise<Timestamp> {
     if (transaction.writes.size === 0) return transaction.readTimestamp;
     const apply = (): { readonly commitTimestamp: Timestamp; readonly applied: Promise<void> } => {
+      this.timestamps.demandNear();
       const names = new Set(transaction.writes.keys());
       const commitTimestamp = this.timestamps.now();
       const writes = [
         ...this.#versionWrites(transaction.writes.values(), commitTimestamp),
         outcomeWrite(transaction.id, { commitTimestamp, answer }),
       ];
-      return { commitTimestamp, applied: this.#apply(writes, commitTimestamp, names) };
+      return { commitTimestamp, applied: this.#apply(writes, { commitTimestamp, names, room: roomOf(transaction) }) };
     };
     const { commitTimestamp, applied } = await this.#whenFree(() => this.#blockers(transaction), apply, signal);
     await applied;
+    await this.timestamps.waitUntilPast(commitTimestamp, signal);
     return commitTimestamp;
   }
 
@@ -117,12 +122,13 @@ export class DocumentStore {
    * Refuses at once instead of waiting for another prepared transaction, so that two cannot wait for each other.
    */
   async prepare(transaction: Transaction): Promise<Timestamp> {
+    this.timestamps.demandNear();
     this.#demandValid(this.#verdict(transaction));
     const proposal = this.timestamps.now();
     const record = toPreparedRecord(transaction, proposal);
     this.#lock(transaction.id, record);
     try {
-      await this.#store.commit([putJson(keyLayout.prepared(transaction.id), record), this.#clockWrite(proposal)]);
+      await this.#write([putJson(keyLayout.prepared(transaction.id), record)], proposal, roomOf(transaction));
     } catch (error) {
       this.#unlock(transaction.id);
       throw error;
@@ -138,7 +144,7 @@ export class DocumentStore {
     const record = this.#prepared.get(transactionId);
     if (!record) return;
     const end: StoreWrite = { kind: 'delete', key: keyLayout.prepared(transactionId) };
-    if (decision.kind === 'abort') await this.#store.commit([end]);
+    if (decision.kind === 'abort') await this.#write([end], this.timestamps.last(), 'reserve');
     else await this.#commitPrepared(transactionId, record, decision.commitTimestamp, end);
     this.#unlock(transactionId);
   }
@@ -159,15 +165,30 @@ export class DocumentStore {
     return this.#conflicts.isBeingWritten(documentName(collection, key));
   }
 
-  /** Versions older than this may be collected; older snapshots are refused from now on. Never moves back, whatever the wall clock does. */
+  /** Ordinary writes are refused for want of room; reads and removals go on. */
+  get isFull(): boolean {
+    return this.#store.isFull;
+  }
+
+  /**
+   * Versions older than this may be collected; older snapshots are refused from now on. Never moves back, whatever the wall clock does.
+   * On a full disk versions are kept for a shorter time: what was removed gives its room back only with them.
+   */
   advanceHorizon(): Timestamp {
-    this.#horizon = Math.max(this.#horizon, this.timestamps.before(this.#options.snapshotAgeMsMax)) as Timestamp;
+    const { snapshotAgeMsMax, snapshotAgeFullMsMax } = this.#options;
+    const ageMs = this.#store.isFull ? Math.min(snapshotAgeMsMax, snapshotAgeFullMsMax) : snapshotAgeMsMax;
+    this.#horizon = Math.max(this.#horizon, this.timestamps.before(ageMs)) as Timestamp;
     this.#conflicts.forgetUpTo(this.#horizon);
     return this.#horizon;
   }
 
+  /** Outcomes of transactions before it are asked for no more. */
+  outcomesKeptAfter(): Timestamp {
+    return this.timestamps.before(this.#options.snapshotAgeMsMax);
+  }
+
   async #commitPrepared(transactionId: string, record: PreparedRecord, commitTimestamp: Timestamp, end: StoreWrite): Promise<void> {
-    this.timestamps.observe(commitTimestamp);
+    this.timestamps.adopt(commitTimestamp);
     const buffered = record.writes.map(({ collection, key, document }) => ({
       collection,
       key,
@@ -175,17 +196,35 @@ export class DocumentStore {
     }));
     const names = new Set(buffered.map(({ collection, key }) => documentName(collection, key)));
     const outcome = outcomeWrite(transactionId, { commitTimestamp, answer: null });
-    await this.#apply([...this.#versionWrites(buffered, commitTimestamp), end, outcome], commitTimestamp, names);
+    const writes = [...this.#versionWrites(buffered, commitTimestamp), end, outcome];
+    await this.#apply(writes, { commitTimestamp, names, room: 'reserve' });
   }
 
-  async #apply(writes: readonly StoreWrite[], commitTimestamp: Timestamp, names: ReadonlySet<string>): Promise<void> {
-    const commit = this.#conflicts.beginCommit(commitTimestamp, names);
+  async #apply(
+    writes: readonly StoreWrite[],
+    commit: { readonly commitTimestamp: Timestamp; readonly names: ReadonlySet<string>; readonly room: StoreRoom },
+  ): Promise<void> {
+    const { commitTimestamp, names, room } = commit;
+    const pending = this.#conflicts.beginCommit(commitTimestamp, names);
     try {
-      await this.#store.commit([...writes, this.#clockWrite(commitTimestamp)]);
-    } finally {
-      commit.settle();
+      await this.#write(writes, commitTimestamp, room);
+      pending.settle();
+    } catch (error) {
+      // Of a full disk it is certain that nothing was stored; of a damaged one it is not.
+      if (toOstrakaError(error).code === 'STORE_FULL') pending.forget();
+      else pending.settle();
+      throw error;
     }
-    await this.timestamps.waitUntilPast(commitTimestamp);
+  }
+
+  /** What may use the reserve is tried again when it is the first to meet the full disk: the reserve is free for it then. */
+  async #write(writes: readonly StoreWrite[], timestamp: Timestamp, room: StoreRoom): Promise<void> {
+    try {
+      await this.#store.commit([...writes, this.#clockWrite(timestamp)], room);
+    } catch (error) {
+      if (room === 'ordinary' || toOstrakaError(error).code !== 'STORE_FULL') throw error;
+      await this.#store.commit([...writes, this.#clockWrite(timestamp)], room);
+    }
   }
 
   #clockWrite(timestamp: Timestamp): StoreWrite {
@@ -261,7 +300,7 @@ export class DocumentStore {
     // All of them, however many: one left out would lose its locks.
     for (const { key, value } of this.#store.scan({ from, to, entriesMax: Number.MAX_SAFE_INTEGER })) {
       const record = JSON.parse(utf8.decode(value)) as PreparedRecord;
-      this.timestamps.observe(record.proposal);
+      this.timestamps.adopt(record.proposal);
       this.#lock(keyLayout.nameOf(key), record);
     }
   }
@@ -270,6 +309,10 @@ export class DocumentStore {
 const putJson = (key: Uint8Array, value: unknown): StoreWrite => ({ kind: 'put', key, value: utf8.encode(JSON.stringify(value)) });
 
 const outcomeWrite = (transactionId: string, record: OutcomeRecord): StoreWrite => putJson(keyLayout.outcome(transactionId), record);
+
+/** A transaction that only removes frees room, once the versions it ends are collected. */
+const roomOf = (transaction: Transaction): StoreRoom =>
+  [...transaction.writes.values()].every(({ document }) => document === undefined) ? 'reserve' : 'ordinary';
 
 const toPreparedRecord = (transaction: Transaction, proposal: Timestamp): PreparedRecord => ({
   proposal,

@@ -29,7 +29,9 @@ const setUp = () => {
   };
   const collect = async (horizon: Timestamp, isLive: (id: number) => boolean = () => true, rowsMax = 3): Promise<void> => {
     const garbage = new GarbageCollector({ store, rowsMax });
-    const step = { horizon, isLive, isBeingWritten: (id: number, key: string) => documents.isBeingWritten(id, key) };
+    const liveCollections = async () => new Set([1, 2, 3].filter(isLive));
+    const isBeingWritten = (id: number, key: string): boolean => documents.isBeingWritten(id, key);
+    const step = { horizon, outcomesKeptAfter: horizon, liveCollections, isBeingWritten };
     for (let i = 0; i < 200; i++) await garbage.step(step);
   };
   return { clock, store, documents, write, collect };
@@ -89,6 +91,33 @@ it('forgets outcomes below the horizon', async () => {
   expect(documents.outcomeOf('t1')).toMatchObject({ kind: 'committed' });
 });
 
+it('removes nothing of a collection that is made, or of a document that is written again, while it lists the collections', async () => {
+  const { store, documents, write, collect } = setUp();
+  await write(1, 'a', 1);
+  await write(1, 'a', undefined);
+  await collect(0 as Timestamp);
+  const garbage = new GarbageCollector({ store, rowsMax: 100 });
+  const live = new Set([1]);
+  const liveCollections = async (): Promise<ReadonlySet<number>> => {
+    const listed = new Set(live);
+    await write(1, 'a', 2);
+    live.add(2);
+    await write(2, 'b', 3); // made after the list was read
+    return listed;
+  };
+  const isBeingWritten = (id: number, key: string): boolean => documents.isBeingWritten(id, key);
+  const horizon = documents.timestamps.now();
+  for (let i = 0; i < 3; i++)
+    await garbage.step({
+      horizon,
+      outcomesKeptAfter: horizon,
+      liveCollections: i === 1 ? liveCollections : async () => live,
+      isBeingWritten,
+    });
+  const reader = await documents.begin({ id: 'r', signal });
+  expect([reader.get(collection(1), 'a'), reader.get(collection(2), 'b')]).toMatchObject([{ value: 2 }, { value: 3 }]);
+});
+
 it('does not remove the row of a removed document that a commit on its way to the store is writing again', async () => {
   const { store, documents, write, collect } = setUp();
   await write(1, 'a', 1);
@@ -97,7 +126,8 @@ it('does not remove the row of a removed document that a commit on its way to th
   const garbage = new GarbageCollector({ store, rowsMax: 100 });
   const step = {
     horizon: documents.timestamps.now(),
-    isLive: () => true,
+    outcomesKeptAfter: documents.timestamps.now(),
+    liveCollections: async () => new Set([1]),
     isBeingWritten: (id: number, key: string) => documents.isBeingWritten(id, key),
   };
   expect(await garbage.step(step)).toBe(1); // the old version; now only the removal is left

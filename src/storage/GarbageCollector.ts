@@ -10,8 +10,10 @@ const order: readonly RowKind[] = ['history', 'current', 'outcome'];
 export interface GarbageStep {
   /** No snapshot before it is read any more. */
   readonly horizon: Timestamp;
-  /** Whether a collection still exists. */
-  readonly isLive: (collection: number) => boolean;
+  /** No outcome before it is asked for any more. */
+  readonly outcomesKeptAfter: Timestamp;
+  /** Numbers of the collections that exist; asked after the rows are found, so that a collection made meanwhile is not taken for a dropped one. */
+  readonly liveCollections: () => Promise<ReadonlySet<number>>;
   /** Whether a commit of the document is on its way to the store: removing its row would remove what that commit is about to write. */
   readonly isBeingWritten: (collection: number, key: string) => boolean;
 }
@@ -36,9 +38,14 @@ export class GarbageCollector {
     const kind = order[this.#phase] as RowKind;
     const range = keyLayout.all(kind);
     const rows = this.#store.scan({ from: this.#cursor ?? range.from, to: range.to, entriesMax: this.#rowsMax });
-    const dead = rows.filter((row) => this.#isDead(kind, row, step));
+    const live = rows.length > 0 && kind !== 'outcome' ? await step.liveCollections() : new Set<number>();
+    const dead = rows.filter((row) => this.#isDead(kind, row, { ...step, live }));
     this.#advance(rows);
-    if (dead.length > 0) await this.#store.commit(dead.map(({ key }): StoreWrite => ({ kind: 'delete', key })));
+    if (dead.length > 0)
+      await this.#store.commit(
+        dead.map(({ key }): StoreWrite => ({ kind: 'delete', key })),
+        'reserve',
+      );
     return dead.length;
   }
 
@@ -52,12 +59,19 @@ export class GarbageCollector {
     this.#phase = (this.#phase + 1) % order.length;
   }
 
-  #isDead(kind: RowKind, row: StoreEntry, { horizon, isLive, isBeingWritten }: GarbageStep): boolean {
-    if (kind === 'outcome') return (JSON.parse(utf8.decode(row.value)) as { commitTimestamp: number }).commitTimestamp < horizon;
+  #isDead(
+    kind: RowKind,
+    row: StoreEntry,
+    { horizon, outcomesKeptAfter, live, isBeingWritten }: GarbageStep & { readonly live: ReadonlySet<number> },
+  ): boolean {
+    if (kind === 'outcome') return (JSON.parse(utf8.decode(row.value)) as { commitTimestamp: number }).commitTimestamp < outcomesKeptAfter;
     const collection = keyLayout.collectionOf(row.key);
-    if (!isLive(collection)) return true;
+    if (!live.has(collection)) return true;
     if (kind === 'history') return this.#successorOf(collection, row) <= horizon;
-    const { document, timestamp } = versionCodec.decodeCurrent(row.value);
+    // As it is now: a commit may have written it again while the collections were listed.
+    const current = this.#store.get(row.key);
+    if (!current) return false;
+    const { document, timestamp } = versionCodec.decodeCurrent(current);
     if (document !== undefined || timestamp > horizon) return false;
     const key = keyLayout.keyOfCurrent(row.key);
     return !isBeingWritten(collection, key) && !this.#hasHistory(collection, key);

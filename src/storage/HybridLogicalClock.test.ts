@@ -5,6 +5,8 @@ import { HybridLogicalClock } from './HybridLogicalClock.js';
 import type { Timestamp } from './Timestamp.js';
 
 const startAfter = 0 as Timestamp;
+const aheadMsMax = 10_000;
+const { signal } = new AbortController();
 
 it('every timestamp is later than all given or observed before, also when the wall clock steps back', async () => {
   const step = fc.oneof(
@@ -15,7 +17,7 @@ it('every timestamp is later than all given or observed before, also when the wa
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const clock = new ManualClock();
-      const timestamps = new HybridLogicalClock({ clock, startAfter });
+      const timestamps = new HybridLogicalClock({ clock, startAfter, aheadMsMax });
       let newest = 0;
       for (const one of steps) {
         if (typeof one === 'number') await clock.advance(one);
@@ -37,26 +39,63 @@ it('every timestamp is later than all given or observed before, also when the wa
 
 it('follows wall time, and starts after what it is told', async () => {
   const clock = new ManualClock();
-  const timestamps = new HybridLogicalClock({ clock, startAfter });
+  const timestamps = new HybridLogicalClock({ clock, startAfter, aheadMsMax });
   const first = timestamps.now();
   await clock.advance(10);
   expect(timestamps.now() - first).toBe(10 * 4096);
   expect(timestamps.before(10)).toBe(first);
-  expect(new HybridLogicalClock({ clock, startAfter: (first * 2) as Timestamp }).now()).toBe(first * 2 + 1);
+  expect(new HybridLogicalClock({ clock, startAfter: (first * 2) as Timestamp, aheadMsMax }).now()).toBe(first * 2 + 1);
 });
 
 it('waits until wall time has passed a timestamp, and not when it has', async () => {
   const clock = new ManualClock();
-  const timestamps = new HybridLogicalClock({ clock, startAfter });
+  const timestamps = new HybridLogicalClock({ clock, startAfter, aheadMsMax });
   const ahead = (timestamps.now() + 5 * 4096) as Timestamp;
   let isPast = false;
-  const waiting = timestamps.waitUntilPast(ahead).then(() => {
+  const waiting = timestamps.waitUntilPast(ahead, signal).then(() => {
     isPast = true;
   });
   await clock.advance(5);
   expect(isPast).toBe(false);
   await clock.advance(1);
   await waiting;
-  expect(new HybridLogicalClock({ clock, startAfter }).now()).toBeGreaterThan(ahead);
-  await timestamps.waitUntilPast(ahead);
+  expect(new HybridLogicalClock({ clock, startAfter, aheadMsMax }).now()).toBeGreaterThan(ahead);
+  await timestamps.waitUntilPast(ahead, signal);
+});
+
+it('refuses a timestamp further ahead than aheadMsMax whole, and takes in one at the limit', () => {
+  const clock = new ManualClock();
+  const timestamps = new HybridLogicalClock({ clock, startAfter, aheadMsMax });
+  const now = timestamps.now();
+  expect(() => timestamps.observe((now + aheadMsMax * 4096 + 1) as Timestamp)).toThrowError(
+    expect.objectContaining({ code: 'CLOCK_AHEAD', retryable: true }),
+  );
+  expect(timestamps.last()).toBe(now);
+  timestamps.observe((now + aheadMsMax * 4096) as Timestamp);
+  expect(timestamps.last()).toBe(now + aheadMsMax * 4096);
+});
+
+it('goes on with the others after its wall clock was set back, but takes no commit that would have to wait for it', async () => {
+  const before = new ManualClock();
+  const last = new HybridLogicalClock({ clock: before, startAfter, aheadMsMax }).now();
+  const clock = new ManualClock(before.nowMs() - 3_600_000);
+  const timestamps = new HybridLogicalClock({ clock, startAfter: last, aheadMsMax });
+  timestamps.observe((last + 4096) as Timestamp);
+  expect(timestamps.now()).toBeGreaterThan(last + 4096);
+  expect(() => timestamps.demandNear()).toThrowError(expect.objectContaining({ code: 'CLOCK_AHEAD' }));
+  await clock.advance(3_600_000);
+  timestamps.demandNear();
+});
+
+it('waits no longer than aheadMsMax for what is committed already, and no longer than anybody wants the answer; it never fails', async () => {
+  const clock = new ManualClock();
+  const timestamps = new HybridLogicalClock({ clock, startAfter, aheadMsMax });
+  const ahead = (timestamps.now() + 3_600_000 * 4096) as Timestamp;
+  const caller = new AbortController();
+  const [bounded, given] = [timestamps.waitUntilPast(ahead, signal), timestamps.waitUntilPast(ahead, caller.signal)];
+  caller.abort();
+  await given;
+  await clock.advance(aheadMsMax);
+  await bounded;
+  expect(clock.timers).toBe(0);
 });

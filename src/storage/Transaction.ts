@@ -27,6 +27,9 @@ export interface WriteResult {
   readonly old: StoredDocument | undefined;
 }
 
+/** What a transaction is about to read of a collection. */
+export type ReadTarget = { readonly keys: readonly string[] } | { readonly afterKey: string | undefined };
+
 export interface WriteCondition {
   /** The document's present revision must be this (REVISION_MISMATCH). */
   readonly revision?: string | undefined;
@@ -47,6 +50,8 @@ export class Transaction {
   readonly #clock: HybridLogicalClock;
   readonly #options: StorageOptions;
   readonly #horizon: () => Timestamp;
+  readonly #undecided: (concerns: (name: string) => boolean) => Promise<void>[];
+  readonly #whenFree: (blockers: () => Promise<void>[], signal: AbortSignal) => Promise<void>;
 
   constructor(parts: {
     readonly id: string;
@@ -56,6 +61,10 @@ export class Transaction {
     readonly options: StorageOptions;
     /** Snapshots before it cannot be read any more. */
     readonly horizon: () => Timestamp;
+    /** Prepared transactions that may belong to the snapshot and write what is asked for. */
+    readonly undecided: (concerns: (name: string) => boolean) => Promise<void>[];
+    /** Waits until `blockers` gives none. Error TRANSACTION_IN_DOUBT when that takes too long. */
+    readonly whenFree: (blockers: () => Promise<void>[], signal: AbortSignal) => Promise<void>;
   }) {
     this.id = parts.id;
     this.readTimestamp = parts.readTimestamp;
@@ -63,6 +72,18 @@ export class Transaction {
     this.#clock = parts.clock;
     this.#options = parts.options;
     this.#horizon = parts.horizon;
+    this.#undecided = parts.undecided;
+    this.#whenFree = parts.whenFree;
+  }
+
+  /**
+   * Waits until it is known whether what is about to be read, keys or the range after one, was written by transactions that are prepared
+   * and belong to the snapshot. Awaited before reads and writes of these keys; without it they throw rather than guess.
+   * Errors: TRANSACTION_IN_DOUBT after `lockWaitMsMax`, and the signal's.
+   */
+  async ready(collection: CollectionRef, what: ReadTarget, signal: AbortSignal): Promise<void> {
+    const concerns = concernsOf(collection.id, what);
+    if (this.#undecided(concerns).length > 0) await this.#whenFree(() => this.#undecided(concerns), signal);
   }
 
   get writes(): ReadonlyMap<string, BufferedWrite> {
@@ -73,6 +94,7 @@ export class Transaction {
     this.#checkSnapshot();
     this.reads.addKey(collection.id, key);
     this.#checkReads();
+    this.#checkDecided(collection.id, { keys: [key] });
     const own = this.#writes.get(documentName(collection.id, key));
     const bytes = own ? own.document : this.#reader.read(collection.id, key, this.readTimestamp);
     return bytes && documentCodec.decode(collection, bytes);
@@ -88,6 +110,7 @@ export class Transaction {
   ): { readonly documents: readonly StoredDocument[]; readonly lastKey: string | undefined } {
     this.#checkSnapshot();
     this.reads.addRange(collection.id, range.afterKey);
+    this.#checkDecided(collection.id, range);
     const chunk = this.#reader.scan(collection.id, range.afterKey, range.documentsMax, this.readTimestamp);
     const found = new Map(chunk.versions.map(({ key, document }) => [key, document] as const));
     for (const write of this.#writesOf(collection.id, range.afterKey, chunk.lastKey)) {
@@ -156,6 +179,11 @@ export class Transaction {
     throw storageError('SNAPSHOT_TOO_OLD', 'the transaction lived longer than the versions it reads are kept');
   }
 
+  #checkDecided(collection: number, what: ReadTarget): void {
+    if (this.#undecided(concernsOf(collection, what)).length === 0) return;
+    throw storageError('TRANSACTION_IN_DOUBT', 'a document that is read is part of a transaction whose outcome is not known yet');
+  }
+
   #checkReads(): void {
     if (this.reads.size <= this.#options.transactionReadsMax) return;
     throw storageError('TRANSACTION_LIMIT', `a transaction may read ${this.#options.transactionReadsMax} keys and ranges`);
@@ -168,6 +196,15 @@ export class Transaction {
     }
   }
 }
+
+const concernsOf = (collection: number, what: ReadTarget): ((name: string) => boolean) => {
+  if ('keys' in what) {
+    const names = new Set(what.keys.map((key) => documentName(collection, key)));
+    return (name) => names.has(name);
+  }
+  const reads = new ReadSet({ keys: [], ranges: [{ collection, after: what.afterKey }] });
+  return (name) => reads.covers(name);
+};
 
 const isDocumentId = (value: JsonValue | undefined): boolean => typeof value === 'string' && /^[^/]+\/[^/]+$/.test(value);
 

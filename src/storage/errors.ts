@@ -72,6 +72,13 @@ export const storageErrors = {
     meaning: 'A document is part of a prepared transaction whose outcome is not known yet.',
     action: 'Retry; the outcome is resolved within seconds once its coordinator or the metadata store answers.',
   },
+  CLOCK_AHEAD: {
+    httpStatus: 503,
+    errorNum: 1457,
+    retryable: true,
+    meaning: 'The clocks of two shards, or the wall clock of one and its data, are further apart than `clockAheadMsMax`; nothing was done.',
+    action: 'Set the clocks of the machines right (NTP); the shard goes on by itself then.',
+  },
   TRANSACTION_LIMIT: {
     httpStatus: 429,
     errorNum: 21002,

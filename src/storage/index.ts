@@ -10,4 +10,4 @@ export type { MergeOptions } from './mergeDocuments.js';
 export { type StorageOptions, storageOptions } from './options.js';
 export type { StoredDocument } from './StoredDocument.js';
 export type { Timestamp } from './Timestamp.js';
-export { Transaction, type WriteCondition, type WriteResult } from './Transaction.js';
+export { type ReadTarget, Transaction, type WriteCondition, type WriteResult } from './Transaction.js';

@@ -1,3 +1,4 @@
+import { LruMap, type ShardId } from '../base/index.js';
 import type { Clock, Logger } from '../platform/index.js';
 import { type DocumentStore, storageError, type Timestamp, type Transaction } from '../storage/index.js';
 import type { DecisionLog } from './DecisionLog.js';
@@ -18,6 +19,7 @@ interface Open {
  * the coordinator's word, and resolves what stays in doubt from the decision log (also after a restart).
  */
 export class LocalTransactions {
+  readonly #selfShardId: ShardId;
   readonly #documents: DocumentStore;
   readonly #decisions: DecisionLog;
   readonly #clock: Clock;
@@ -26,14 +28,20 @@ export class LocalTransactions {
   readonly #open = new Map<string, Open>();
   /** A repeated commit waits for the first instead of finding nothing. */
   readonly #committing = new Map<string, Promise<Timestamp>>();
+  /** Commits without writes leave no outcome in the store: a repetition after a lost answer finds them here, or nothing happened at all. */
+  readonly #ended: LruMap<string, Timestamp>;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: {
+    readonly selfShardId: ShardId;
     readonly documents: DocumentStore;
     readonly decisions: DecisionLog;
     readonly clock: Clock;
     readonly logger: Logger;
     readonly options: TransactionOptions;
   }) {
+    this.#selfShardId = parts.selfShardId;
+    this.#ended = new LruMap({ entriesMax: parts.options.endedRememberedMax });
     this.#documents = parts.documents;
     this.#decisions = parts.decisions;
     this.#clock = parts.clock;
@@ -85,6 +93,8 @@ export class LocalTransactions {
   async commit(id: string, signal: AbortSignal): Promise<Timestamp> {
     const outcome = this.#documents.outcomeOf(id);
     if (outcome.kind === 'committed') return outcome.commitTimestamp;
+    const ended = this.#ended.get(id);
+    if (ended !== undefined) return ended;
     const running = this.#committing.get(id);
     if (running) return running;
     const commit = this.#commitOpen(id, signal).finally(() => this.#committing.delete(id));
@@ -128,11 +138,27 @@ export class LocalTransactions {
       this.#logger.warn('transaction.resolved', { transaction: id, decision: decision.kind });
       await this.decide(id, decision);
     }
+    await this.#acknowledgeApplied(isStart);
+  }
+
+  /**
+   * Decisions stay until all participants have applied them; one whose answer was lost, or whose coordinator died, says so itself here.
+   * What is decided to commit was prepared on every participant, so what is not prepared here any more has been applied.
+   */
+  async #acknowledgeApplied(isStart: boolean): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (!isStart && nowMs - this.#sweptAtMs < this.#options.decisionSweepMs) return;
+    this.#sweptAtMs = nowMs;
+    for (const id of await this.#decisions.untoldTo(this.#selfShardId)) {
+      if (this.#documents.outcomeOf(id).kind !== 'prepared') await this.#decisions.acknowledge(id, this.#selfShardId);
+    }
   }
 
   async #commitOpen(id: string, signal: AbortSignal): Promise<Timestamp> {
     const transaction = await this.#take(id);
-    return this.#documents.commit(transaction, null, signal);
+    const timestamp = await this.#documents.commit(transaction, null, signal);
+    if (transaction.writes.size === 0) this.#ended.set(id, timestamp);
+    return timestamp;
   }
 
   async #take(id: string): Promise<Transaction> {

@@ -76,8 +76,9 @@ export class TransactionCoordinator {
       },
       // A commit that failed has aborted where that is safe. Where its outcome is unknown an abort would tear it in two.
       abort: async () => {
-        if (!isEnding) await this.#tell(id, [...participants.keys()], { kind: 'abort' });
+        if (isEnding) return;
         isEnding = true;
+        await this.#giveUp(id, [...participants.keys()]);
       },
     };
   }
@@ -86,7 +87,7 @@ export class TransactionCoordinator {
     const shards = [...participants.keys()];
     const writes = [...participants.values()].includes('write');
     try {
-      if (!writes) await this.#tell(id, shards, { kind: 'abort' });
+      if (!writes) await this.#giveUp(id, shards);
       else if (shards.length === 1) await this.#commitOne(id, shards[0] as ShardId, signal);
       else await this.#commitAll(id, shards, signal);
       this.#outcomes.add(1, { outcome: 'committed', shards: String(shards.length) });
@@ -115,23 +116,35 @@ export class TransactionCoordinator {
     const prepared = await Promise.allSettled(shards.map((shardId) => this.#call(shardId, 'transaction.prepare', { id }, signal)));
     const failed = prepared.find((result) => result.status === 'rejected');
     if (failed) {
-      await this.#tell(id, shards, { kind: 'abort' });
+      await this.#giveUp(id, shards);
       const error = toOstrakaError(failed.reason);
       throw error.code === 'TRANSACTION_UNKNOWN' ? dropped(id, error) : error;
     }
     const proposals = prepared.map((result) => (result.status === 'fulfilled' ? (result.value as { proposal: number }).proposal : 0));
-    const decision = await this.#decide(id, Math.max(...proposals) as Timestamp);
+    const decision = await this.#decide(id, shards, await this.#nearTimestamp(id, shards, proposals));
     if (await this.#tell(id, shards, decision)) this.#forget(id);
     if (decision.kind === 'abort')
       throw transactionError('TRANSACTION_ABORTED', `transaction ${id} was aborted by a shard that heard nothing of it for too long`);
     // Only after every participant applied it, or will from the record: then the writer may read its own writes anywhere.
-    await this.#timestamps.waitUntilPast(decision.commitTimestamp);
+    await this.#timestamps.waitUntilPast(decision.commitTimestamp, signal);
   }
 
-  async #decide(id: string, commitTimestamp: Timestamp) {
-    this.#timestamps.observe(commitTimestamp);
+  /** The commit timestamp, refused while that is still possible where the commit would have to wait too long for it: CLOCK_AHEAD. */
+  async #nearTimestamp(id: string, shards: readonly ShardId[], proposals: readonly number[]): Promise<Timestamp> {
+    const commitTimestamp = Math.max(...proposals) as Timestamp;
     try {
-      return await this.#decisions.decide(id, { kind: 'commit', commitTimestamp });
+      this.#timestamps.demandNear(commitTimestamp);
+    } catch (error) {
+      await this.#giveUp(id, shards);
+      throw error;
+    }
+    return commitTimestamp;
+  }
+
+  async #decide(id: string, shards: readonly ShardId[], commitTimestamp: Timestamp) {
+    this.#timestamps.adopt(commitTimestamp);
+    try {
+      return await this.#decisions.decide(id, { kind: 'commit', commitTimestamp }, shards);
     } catch (error) {
       const data = { transactionId: id };
       throw transactionError('TRANSACTION_OUTCOME_UNKNOWN', `the decision on transaction ${id} could not be stored for certain`, {
@@ -146,6 +159,17 @@ export class TransactionCoordinator {
     this.#decisions.forget(id).catch((error: unknown) => {
       this.#logger.warn('transaction.decision_kept', { transaction: id, error: toOstrakaError(error).message });
     });
+  }
+
+  /**
+   * Nothing took effect, and the caller learns so soon: an abort that a shard does not hear at once is told on, or found by the shard, while
+   * the caller goes on. The short wait lets the locks go first, so that its next try does not meet them.
+   */
+  async #giveUp(id: string, shards: readonly ShardId[]): Promise<void> {
+    const told = new AbortController();
+    const waited = this.#clock.sleep(this.#options.abortWaitMsMax, told.signal).catch(() => undefined);
+    await Promise.race([this.#tell(id, shards, { kind: 'abort' }), waited]);
+    told.abort();
   }
 
   /** Tells every participant; one that does not hear resolves the transaction itself from the decision log. True when all have heard. */

@@ -10,6 +10,17 @@ export const transactionOptions = z.strictObject({
     .min(100)
     .default(5_000)
     .describe('a prepared transaction without news for so long is resolved through the metadata store, ms'),
+  abortWaitMsMax: z
+    .int()
+    .min(0)
+    .default(1_000)
+    .describe('how long a failed transaction waits until its shards have heard of the abort before it reports, ms'),
+  endedRememberedMax: z.int().min(1).default(4_096).describe('commits without writes that a shard remembers, to answer repetitions'),
+  decisionSweepMs: z
+    .int()
+    .min(100)
+    .default(10_000)
+    .describe('time between two looks for decisions of others that this shard has applied without their knowing, ms'),
   decisionKeptMs: z.int().min(60_000).default(3_600_000).describe('how long decisions to abort stay in the metadata store, ms'),
 });
 

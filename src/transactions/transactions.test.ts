@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ManualClock, SleepingClock } from '../../test/support/ManualClock.js';
 import { MemoryMetadata } from '../../test/support/MemoryMetadata.js';
 import { MemoryStore } from '../../test/support/MemoryStore.js';
@@ -7,7 +7,7 @@ import { CountingRandom, EventLog, silentMetrics } from '../../test/support/sile
 import { asId, type ShardId } from '../base/index.js';
 import { type OutgoingCall, platformError } from '../platform/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
-import { type CollectionRef, DocumentStore, storageOptions, type Timestamp } from '../storage/index.js';
+import { type CollectionRef, DocumentStore, storageError, storageOptions, type Timestamp } from '../storage/index.js';
 import { DecisionLog } from './DecisionLog.js';
 import { LocalTransactions } from './LocalTransactions.js';
 import { transactionOptions } from './options.js';
@@ -32,11 +32,11 @@ beforeEach(() => {
 });
 
 /** One shard: its store and its part of transactions. `restart` opens the same store again. */
-const shardOf = () => {
+const shardOf = (selfShardId: ShardId = a) => {
   const store = new MemoryStore();
   const start = () => {
     const documents = DocumentStore.open({ store, clock, options: storageOptions.parse({}) });
-    return { documents, local: new LocalTransactions({ documents, decisions, clock, logger, options }) };
+    return { documents, local: new LocalTransactions({ selfShardId, documents, decisions, clock, logger, options }) };
   };
   const shard = { ...start(), store, restart: () => void Object.assign(shard, start()) };
   return shard;
@@ -52,19 +52,19 @@ describe('DecisionLog', () => {
   const commit = { kind: 'commit', commitTimestamp: 5 as Timestamp } as const;
 
   it('the first decision stands, whoever comes later', async () => {
-    expect(await decisions.decide('t', commit)).toEqual(commit);
-    expect(await decisions.decide('t', { kind: 'abort' })).toEqual(commit);
+    expect(await decisions.decide('t', commit, [a, b])).toEqual(commit);
+    expect(await decisions.decide('t', { kind: 'abort' }, [])).toEqual(commit);
     expect(await decisions.resolve('t')).toEqual(commit);
   });
 
   it('to resolve what nobody decided aborts it, also against a later commit', async () => {
     expect(await decisions.resolve('t')).toEqual({ kind: 'abort' });
-    expect(await decisions.decide('t', commit)).toEqual({ kind: 'abort' });
+    expect(await decisions.decide('t', commit, [a, b])).toEqual({ kind: 'abort' });
   });
 
   it('a commit is kept without a lease, so that a participant away for long still finds it; an abort with one', async () => {
-    await decisions.decide('kept', commit);
-    await decisions.decide('leased', { kind: 'abort' });
+    await decisions.decide('kept', commit, [a]);
+    await decisions.decide('leased', { kind: 'abort' }, []);
     for (let i = 0; i < 9; i++) await metadata.revokeLease(`lease-${i}`); // every lease ends
     expect((await metadata.list('decision/')).map(({ key }) => key)).toEqual(['decision/kept']);
     await decisions.forget('kept');
@@ -99,12 +99,33 @@ describe('LocalTransactions', () => {
 
   it('refuses more open transactions than openMax, and opens again once one has ended', async () => {
     const { documents } = shardOf();
-    const local = new LocalTransactions({ documents, decisions, clock, logger, options: { ...options, openMax: 1 } });
+    const local = new LocalTransactions({ selfShardId: a, documents, decisions, clock, logger, options: { ...options, openMax: 1 } });
     const join = (id: string) => local.join({ id, readTimestamp: documents.timestamps.now(), signal });
     await join('a');
     await expect(join('b')).rejects.toMatchObject({ code: 'TRANSACTION_LIMIT' });
     await local.decide('a', { kind: 'abort' });
     await join('b');
+  });
+
+  it('a repeated commit of a transaction that wrote nothing is answered the same, and remembered for endedRememberedMax others', async () => {
+    const { documents } = shardOf();
+    const local = new LocalTransactions({
+      selfShardId: a,
+      documents,
+      decisions,
+      clock,
+      logger,
+      options: { ...options, endedRememberedMax: 2 },
+    });
+    const end = async (id: string) => {
+      await local.join({ id, readTimestamp: documents.timestamps.now(), signal });
+      return local.commit(id, signal);
+    };
+    const first = await end('t');
+    expect(await local.commit('t', signal)).toBe(first);
+    await end('u');
+    await end('v');
+    await expect(local.commit('t', signal)).rejects.toMatchObject({ code: 'TRANSACTION_UNKNOWN' });
   });
 
   it('finds only what is open: nothing is opened by looking', async () => {
@@ -134,7 +155,7 @@ describe('LocalTransactions', () => {
     await insert(shard, 'prepared', 'y');
     await shard.local.prepare('prepared');
     await clock.advance(options.idleMsMax + 1);
-    await decisions.decide('prepared', { kind: 'commit', commitTimestamp: shard.documents.timestamps.now() });
+    await decisions.decide('prepared', { kind: 'commit', commitTimestamp: shard.documents.timestamps.now() }, []);
     await shard.local.resolve(false);
     await expect(shard.local.commit('idle', signal)).rejects.toMatchObject({ code: 'TRANSACTION_UNKNOWN' });
     expect([await has(shard, 'x'), await has(shard, 'y')]).toEqual([false, true]);
@@ -147,7 +168,7 @@ describe('LocalTransactions', () => {
     await clock.advance(options.inDoubtAfterMs - 1);
     await shard.local.resolve(false);
     expect(shard.documents.inDoubt()).toEqual(['t']);
-    await decisions.decide('t', { kind: 'commit', commitTimestamp: proposal });
+    await decisions.decide('t', { kind: 'commit', commitTimestamp: proposal }, []);
     shard.restart();
     await shard.local.resolve(true);
     expect([shard.documents.inDoubt(), await has(shard)]).toEqual([[], true]);
@@ -171,18 +192,20 @@ describe('TransactionCoordinator over two shards', () => {
   let coordinator: TransactionCoordinator;
   let methods: string[];
   /** Called before and after each delivery; what it throws is what the network does. */
+  let onDelay: (shard: ShardId, method: string) => Promise<void> | undefined;
   let onCall: (moment: 'before' | 'after', shard: ShardId, method: string) => void;
 
   beforeEach(() => {
-    shards = new Map([a, b].map((id) => [id, shardOf()]));
+    shards = new Map([a, b].map((id) => [id, shardOf(id)]));
     methods = [];
     onCall = () => undefined;
+    onDelay = () => undefined;
     const timestamps = (shards.get(a) as Shard).documents.timestamps;
     const exchange = { last: () => timestamps.last(), observe: (at: number) => timestamps.observe(at as Timestamp) };
     const rpc = { clock, logger, metrics: declareRpcMetrics(silentMetrics), timestamps: exchange };
     const servers = new Map(
       [...shards].map(([id, shard]) => {
-        const server = new RpcServer(rpc);
+        const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
         server.register(transactionMethods(shard.local));
         return [id, server];
       }),
@@ -190,6 +213,7 @@ describe('TransactionCoordinator over two shards', () => {
     const deliver = async function* (call: OutgoingCall): AsyncGenerator<Uint8Array> {
       const { shardId } = call.peer;
       methods.push(`${shardId} ${call.method.split('.')[1]}`);
+      await onDelay(shardId, call.method);
       onCall('before', shardId, call.method);
       const frames: Uint8Array[] = [];
       for await (const frame of (servers.get(shardId) as RpcServer).handle({ ...call, peerShardId: asId<ShardId>('c') }))
@@ -201,7 +225,7 @@ describe('TransactionCoordinator over two shards', () => {
       ...rpc,
       selfShardId: asId<ShardId>('c'),
       transport: new ScriptedTransport(deliver),
-      server: new RpcServer(rpc),
+      server: new RpcServer({ ...rpc, options: rpcOptions.parse({}) }),
       peers: { find: () => ({ address: { host: 'h', port: 1 }, incarnation: 1 }) },
       random: new CountingRandom(),
       options: rpcOptions.parse({ breakerFailuresMax: 1000 }),
@@ -289,6 +313,56 @@ describe('TransactionCoordinator over two shards', () => {
     await shard(b).local.resolve(true);
     expect(await stored()).toEqual([true, true]);
     expect(logger.events.map(({ event }) => event)).toEqual(['transaction.untold', 'transaction.resolved']);
+  });
+
+  it('the record of a decision goes once its last participant has applied it, whoever knows: after a lost answer, and after recovery', async () => {
+    const transaction = await writeOn(a, b);
+    onCall = (moment, id, method) => {
+      if (method === 'transaction.decide' && (id === b || moment === 'after')) lose(); // b never hears, a is never heard
+    };
+    await transaction.commit(signal);
+    const untold = async () => (await metadata.list('decision/')).map(({ value }) => JSON.parse(value).untold);
+    expect(await untold()).toEqual([[a, b]]);
+    await shard(a).local.resolve(false);
+    expect(await untold()).toEqual([[b]]);
+    await shard(b).local.resolve(false); // still in doubt: not yet old enough to be resolved, and not acknowledged
+    expect(await untold()).toEqual([[b]]);
+    shard(b).restart();
+    await shard(b).local.resolve(true);
+    expect([await untold(), await stored()]).toEqual([[], [true, true]]);
+  });
+
+  it('a commit that would have to wait for a clock far behind is refused before it is decided, and leaves nothing', async () => {
+    const transaction = await writeOn(a, b);
+    const { timestamps } = shard(b).documents;
+    const near = timestamps.now();
+    vi.spyOn(timestamps, 'now').mockReturnValue((near + 20_000 * 4096) as Timestamp);
+    await expect(transaction.commit(signal)).rejects.toMatchObject({ code: 'CLOCK_AHEAD', retryable: true });
+    vi.restoreAllMocks();
+    expect([await metadata.list('decision/'), shard(a).documents.inDoubt(), shard(b).documents.inDoubt(), await stored()]).toEqual([
+      [],
+      [],
+      [],
+      [false, false],
+    ]);
+  });
+
+  it('a commit that is decided is a success, also when its caller goes away meanwhile', async () => {
+    const caller = new AbortController();
+    const transaction = await writeOn(a, b);
+    onCall = (_, __, method) => void (method === 'transaction.decide' && caller.abort());
+    await transaction.commit(caller.signal);
+    expect(await stored()).toEqual([true, true]);
+  });
+
+  it('reports a failed commit without waiting for a shard that does not hear of the abort', async () => {
+    const transaction = await writeOn(a, b);
+    const silent = new Promise<void>(() => undefined);
+    onDelay = (id, method) => (id === b && method === 'transaction.decide' ? silent : undefined);
+    onCall = (_, id, method) => {
+      if (id === a && method === 'transaction.prepare') throw storageError('WRITE_CONFLICT', 'conflict');
+    };
+    await expect(transaction.commit(signal)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
   });
 
   it('a participant that gave up before the decision aborts all', async () => {

@@ -15,6 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LmdbOrderedStore } from '../../src/platform/node/LmdbOrderedStore.js';
+import { type CollectionRef, DocumentStore, GarbageCollector, storageOptions, type Transaction } from '../../src/storage/index.js';
+import { SleepingClock } from '../support/ManualClock.js';
 
 // What is acknowledged is on the disk (R7), with real processes and file systems. The child runs the built product (dist/).
 
@@ -66,7 +68,7 @@ const startCommits = (storeFolder: string, inFlight: number, total = -1): Commit
 
 /** Every acknowledged commit is there whole, and no commit is there by half. */
 const expectAll = async (storeFolder: string, acknowledged: readonly number[]): Promise<void> => {
-  const store = new LmdbOrderedStore({ folder: storeFolder });
+  const store = new LmdbOrderedStore({ folder: storeFolder, removeReserveBytes: 0 });
   try {
     const textAt = (name: string, number: number): string | undefined => {
       const bytes = store.get(bytesOf(`${name}/${number}`));
@@ -218,7 +220,7 @@ describe.skipIf(whyNoMount !== undefined)('file systems of their own', () => {
     const storeFolder = join(point, 'store');
     mkdirSync(storeFolder);
     writeFileSync(join(point, 'ballast'), new Uint8Array(8 * 1024 * 1024));
-    const store = new LmdbOrderedStore({ folder: storeFolder });
+    const store = new LmdbOrderedStore({ folder: storeFolder, removeReserveBytes: 0 });
     cleanups.push(() => void store.close().catch(() => undefined));
     const put = (number: number) =>
       store.commit([{ kind: 'put', key: bytesOf(`k${number}`), value: new Uint8Array(200_000).fill(number) }]);
@@ -235,8 +237,101 @@ describe.skipIf(whyNoMount !== undefined)('file systems of their own', () => {
     await put(stored);
     expect(store.get(bytesOf(`k${stored}`))?.[0]).toBe(stored);
     await store.close();
-    const again = new LmdbOrderedStore({ folder: storeFolder });
+    const again = new LmdbOrderedStore({ folder: storeFolder, removeReserveBytes: 0 });
     expect(again.get(bytesOf(`k${stored}`))?.length).toBe(200_000);
     await again.close();
+  });
+
+  const books: CollectionRef = { database: 'd', name: 'books', id: 7, kind: 'document' };
+  const { signal } = new AbortController();
+  const reserve = 2 * 1024 * 1024;
+  const openDocuments = (storeFolder: string) => {
+    const store = new LmdbOrderedStore({ folder: storeFolder, removeReserveBytes: reserve });
+    cleanups.push(() => void store.close().catch(() => undefined));
+    const clock = new SleepingClock();
+    const options = storageOptions.parse({ removeReserveBytes: reserve });
+    const documents = DocumentStore.open({ store, clock, options });
+    const garbage = new GarbageCollector({ store, rowsMax: 1000 });
+    const collect = async (): Promise<void> => {
+      await clock.advance(options.snapshotAgeFullMsMax + 1000);
+      store.refreshRoom();
+      for (let i = 0; i < 4; i++)
+        await garbage.step({
+          horizon: documents.advanceHorizon(),
+          outcomesKeptAfter: documents.outcomesKeptAfter(),
+          liveCollections: async () => new Set([books.id]),
+          isBeingWritten: () => false,
+        });
+      store.refreshRoom();
+    };
+    let transactions = 0;
+    const change = async (work: (transaction: Transaction) => unknown): Promise<void> => {
+      const transaction = await documents.begin({ id: `t${transactions++}`, signal });
+      work(transaction);
+      await documents.commit(transaction, null, signal);
+    };
+    const insert = (number: number) => change((to) => to.insert(books, { _key: `k${number}`, text: 'x'.repeat(100_000) }));
+    const remove = (number: number) => change((from) => from.remove(books, `k${number}`));
+    const fill = async (): Promise<number> => {
+      for (let stored = 0; stored < 1000; stored++) {
+        const failure = await insert(stored).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (failure === undefined) continue;
+        expect(failure).toMatchObject({ code: 'STORE_FULL', httpStatus: 507 });
+        return stored;
+      }
+      throw new Error('the disk never filled');
+    };
+    return { clock, store, documents, collect, change, insert, remove, fill };
+  };
+
+  it('a store that its own writes filled takes removals, and writes again once old versions are collected', async () => {
+    const storeFolder = join(mount('-t', 'tmpfs', '-o', 'size=16m', 'tmpfs'), 'store');
+    mkdirSync(storeFolder);
+    const { clock, store, documents, collect, change, insert, remove, fill } = openDocuments(storeFolder);
+    const stored = await fill();
+    expect(stored).toBeGreaterThan(30);
+    expect(documents.isFull).toBe(true);
+    await expect(insert(stored)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await expect(change((to) => to.update(books, 'k0', { n: 1 }, { keepNull: true, mergeObjects: true }))).rejects.toMatchObject({
+      code: 'STORE_FULL',
+    });
+    let removed = 0;
+    for (let round = 0; removed < stored && round < 100; round++) {
+      // The reserve holds so many old versions at a time; collecting them makes room for the next.
+      for (let i = 0; i < 10 && removed < stored; i++) await remove(removed++);
+      await collect();
+    }
+    expect(removed).toBe(stored);
+    expect([documents.isFull, store.isFull]).toEqual([false, false]);
+    for (let number = 0; number < 10; number++) await insert(number);
+    // With room again, versions are kept as long as ever.
+    await clock.advance(600_000);
+    await collect();
+    for (let number = 10; number < stored / 2; number++) await insert(number);
+  });
+
+  it('a disk that somebody else filled gives removals the reserve, also after a restart, and all is well when there is room', async () => {
+    const point = mount('-t', 'tmpfs', '-o', 'size=24m', 'tmpfs');
+    const storeFolder = join(point, 'store');
+    mkdirSync(storeFolder);
+    const first = openDocuments(storeFolder);
+    for (let number = 0; number < 20; number++) await first.insert(number);
+    run('dd', 'if=/dev/zero', `of=${join(point, 'other')}`, 'bs=4k'); // until it ends for want of room
+    first.store.refreshRoom();
+    expect(first.documents.isFull).toBe(true);
+    await expect(first.insert(20)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await first.remove(0);
+    await first.store.close();
+    const { documents, store, insert, remove } = openDocuments(storeFolder);
+    expect(documents.isFull).toBe(true);
+    await expect(insert(20)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await remove(1);
+    rmSync(join(point, 'other'));
+    await insert(20);
+    expect(store.isFull).toBe(false);
+    expect(existsSync(join(storeFolder, 'reserve'))).toBe(true);
   });
 });

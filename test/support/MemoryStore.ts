@@ -1,11 +1,18 @@
-import type { OrderedStore, ScanRange, StoreEntry, StoreWrite } from '../../src/platform/index.js';
+import {
+  type OrderedStore,
+  platformError,
+  type ScanRange,
+  type StoreEntry,
+  type StoreRoom,
+  type StoreWrite,
+} from '../../src/platform/index.js';
 
 const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
 /**
  * An ordered store in memory. As with a real one, a batch is seen only once its commit resolves; `hold` keeps commits from ending until
- * `release`, in call order, and `failNext` makes the next one fail whole.
+ * `release`, in call order, and `failNext` makes the next one fail whole. While `isFull`, ordinary commits are refused.
  */
 export class MemoryStore implements OrderedStore {
   readonly engineName = 'memory';
@@ -14,6 +21,9 @@ export class MemoryStore implements OrderedStore {
   #held: (() => void)[] | undefined;
   #failure: unknown;
   commits = 0;
+  isFull = false;
+
+  refreshRoom(): void {}
 
   get size(): number {
     return this.#rows.size;
@@ -30,8 +40,9 @@ export class MemoryStore implements OrderedStore {
     return keys.slice(0, range.entriesMax).map((key) => ({ key: bytesOf(key), value: (this.#rows.get(key) as Uint8Array).slice() }));
   }
 
-  async commit(writes: readonly StoreWrite[]): Promise<void> {
+  async commit(writes: readonly StoreWrite[], room: StoreRoom = 'ordinary'): Promise<void> {
     this.commits++;
+    if (this.isFull && room === 'ordinary') throw platformError('STORE_FULL', 'full');
     const failure = this.#failure;
     this.#failure = undefined;
     const held = this.#held;

@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import { LmdbOrderedStore } from '../../dist/src/platform/node/LmdbOrderedStore.js';
 
 const [folder, inFlight, total] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
-const store = new LmdbOrderedStore({ folder });
+const store = new LmdbOrderedStore({ folder, removeReserveBytes: 0 });
 const bytesOf = (text) => new TextEncoder().encode(text);
 let next = 0;
 

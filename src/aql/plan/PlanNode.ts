@@ -78,7 +78,7 @@ export interface CollectNode extends NodeBase {
 }
 
 /**
- * The exchange: `fragment` runs on the shards (on one, where `key` names a single document) and its rows come back. `unsorted` takes
+ * The exchange: `fragment` runs on the shards (on the owners alone, where `keys` lists the documents) and its rows come back. `unsorted` takes
  * blocks as they come, `sorted` merges streams that each shard sorted, `count` adds the shards' counts.
  */
 export interface GatherNode extends NodeBase {
@@ -95,7 +95,8 @@ export interface GatherNode extends NodeBase {
     | { readonly kind: 'count'; readonly variable: VariableId };
   /** The fragment writes: it runs inside the query's transaction and is not retried. */
   readonly writes: boolean;
-  readonly key?: PlanExpression;
+  /** The only keys that can match, as an array; what is no string in it names no document. */
+  readonly keys?: PlanExpression;
 }
 
 /** One step of a plan. A plan is a sequence: every node pulls rows from the one before it. */
@@ -105,7 +106,8 @@ export type PlanNode =
       readonly kind: 'EnumerateCollection';
       readonly collection: string;
       readonly variable: VariableId;
-      readonly key?: PlanExpression;
+      /** Point reads of these keys instead of a scan: the transaction has read exactly them, present or not. */
+      readonly keys?: PlanExpression;
     })
   | (NodeBase & { readonly kind: 'EnumerateList'; readonly list: PlanExpression; readonly variable: VariableId })
   | (NodeBase & { readonly kind: 'Calculation'; readonly variable: VariableId; readonly expression: PlanExpression })

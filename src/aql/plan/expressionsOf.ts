@@ -14,7 +14,7 @@ export function expressionsOf(node: PlanNode): readonly PlanExpression[] {
       return [];
     case 'EnumerateCollection':
     case 'Gather':
-      return present([node.key]);
+      return present([node.keys]);
     case 'EnumerateList':
       return [node.list];
     case 'Calculation':

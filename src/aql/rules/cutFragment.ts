@@ -1,3 +1,4 @@
+import { isDeterministic } from '../plan/isDeterministic.js';
 import type { PlanExpression, VariableId } from '../plan/PlanExpression.js';
 import type { GatherNode, ModificationNode, PlanNode } from '../plan/PlanNode.js';
 import { definedVariables, usedVariables, variablesOf } from '../plan/usedVariables.js';
@@ -11,6 +12,7 @@ export const distributionRules = {
   embed: 'embed-locality',
   modification: 'distribute-modification-to-cluster',
   count: 'collect-in-cluster',
+  pointReads: 'use-indexes',
   singleShard: 'restrict-to-single-shard',
   projections: 'reduce-extraction-to-projection',
 } as const;
@@ -23,7 +25,8 @@ export interface FragmentCut {
   readonly rest: readonly PlanNode[];
   readonly merge: GatherNode['merge'];
   readonly writes: boolean;
-  readonly key?: PlanExpression;
+  /** The owners of these keys are asked and nobody else. */
+  readonly keys?: PlanExpression;
   readonly rules: ReadonlySet<DistributionRule>;
 }
 
@@ -53,7 +56,7 @@ class FragmentCutter {
   #merge: GatherNode['merge'] = { kind: 'unsorted' };
   #writes = false;
   #closed = false;
-  #key: PlanExpression | undefined;
+  #keys: PlanExpression | undefined;
 
   constructor(enumerate: Enumerate, options: { readonly enabled: ReadonlySet<DistributionRule>; readonly singleInput: boolean }) {
     this.#enumerate = enumerate;
@@ -89,13 +92,15 @@ class FragmentCutter {
   }
 
   finish(rest: readonly PlanNode[]): FragmentCut {
-    const enumerate = this.#key ? { ...this.#enumerate, key: this.#key } : this.#enumerate;
+    const keys = this.#keys;
+    const enumerate = keys && this.#allow('pointReads') ? { ...this.#enumerate, keys } : this.#enumerate;
+    const isRestricted = keys !== undefined && this.#allow('singleShard');
     return {
       fragment: [enumerate, ...this.#fragment],
       rest: [...this.#repeated, ...rest],
       merge: this.#merge,
       writes: this.#writes,
-      ...(this.#key && { key: this.#key }),
+      ...(isRestricted && { keys }),
       rules: this.#rules,
     };
   }
@@ -114,20 +119,23 @@ class FragmentCutter {
   /** After a sort with a limit to come, a filter would change which rows are the first: the sequence has filters only before sorts. */
   #takeFilter(node: Extract<PlanNode, { readonly kind: 'Filter' }>): boolean {
     if (this.#merge.kind === 'sorted' || this.#repeated.length > 0 || !this.#allow('filtersAndCalculations')) return false;
-    const key = this.#key === undefined ? this.#keyIn(node.condition) : undefined;
-    if (key !== undefined && this.#allow('singleShard')) this.#key = key;
+    this.#keys ??= this.#keysIn(node.condition);
     return this.#join(node);
   }
 
-  /** The expression of `d._key == expression`, where it does not depend on the fragment. */
-  #keyIn(condition: PlanExpression): PlanExpression | undefined {
-    if (condition.kind !== 'binary' || condition.operator !== '==' || condition.quantifier) return undefined;
-    const sides = [
-      [condition.left, condition.right],
-      [condition.right, condition.left],
-    ] as const;
-    const found = sides.find(([side, other]) => this.#isOwnKey(side) && ![...variablesOf(other)].some((id) => this.#local.has(id)));
-    return found?.[1];
+  /** The keys of `d._key == expression` and `d._key IN expression`, where the expression does not depend on the fragment. */
+  #keysIn(condition: PlanExpression): PlanExpression | undefined {
+    if (condition.kind !== 'binary' || condition.quantifier) return undefined;
+    const { operator, left, right } = condition;
+    if (operator === 'IN') return this.#isOwnKey(left) && this.#isFixed(right) ? right : undefined;
+    if (operator !== '==') return undefined;
+    if (this.#isOwnKey(left) && this.#isFixed(right)) return { kind: 'array', items: [right] };
+    return this.#isOwnKey(right) && this.#isFixed(left) ? { kind: 'array', items: [left] } : undefined;
+  }
+
+  /** One value for the coordinator and every shard. */
+  #isFixed(expression: PlanExpression): boolean {
+    return isDeterministic(expression) && ![...variablesOf(expression)].some((id) => this.#local.has(id));
   }
 
   #isOwnKey(expression: PlanExpression): boolean {

@@ -40,14 +40,14 @@ interface RuleUse {
 }
 
 function gatherOf(collection: string, cut: FragmentCut, use: RuleUse): GatherNode {
-  const { fragment, rest, merge, writes, key } = cut;
+  const { fragment, rest, merge, writes, keys } = cut;
   const local = new Set(fragment.flatMap(definedVariables));
   const inputs = new Set(fragment.flatMap((node) => [...usedVariables(node)]).filter((id) => !local.has(id)));
   const needed = new Set(rest.flatMap((node) => [...usedVariables(node)]));
   if (merge.kind === 'sorted') for (const { variable } of merge.keys) needed.add(variable);
   const outputs = [...local].filter((id) => needed.has(id)).map((variable) => outputOf(variable, cut, use));
   const links = { id: 0, dependencies: [] };
-  return { kind: 'Gather', ...links, collection, fragment, inputs: [...inputs], outputs, merge, writes, ...(key && { key }) };
+  return { kind: 'Gather', ...links, collection, fragment, inputs: [...inputs], outputs, merge, writes, ...(keys && { keys }) };
 }
 
 function outputOf(variable: VariableId, { rest, merge }: FragmentCut, use: RuleUse): GatherNode['outputs'][number] {

@@ -16,9 +16,11 @@ export interface DocumentOperation {
   readonly key: string;
   readonly document: { readonly [attribute: string]: JsonValue };
   readonly options: DocumentOptions;
+  /** Which documents come back whole; of the others `_id`, `_key` and `_rev` do. A read always gives its document. */
+  readonly returns?: { readonly new: boolean; readonly old: boolean } | undefined;
 }
 
-/** What it did: `new` after a write or of a read, `old` before it. */
+/** What it did: `new` after a write or of a read, `old` before it; whole where asked for. */
 export type DocumentOutcome =
   | { readonly kind: 'done'; readonly new: StoredDocument | null; readonly old: StoredDocument | null }
   | { readonly kind: 'error'; readonly error: OstrakaErrorJson };

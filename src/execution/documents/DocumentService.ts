@@ -1,8 +1,10 @@
-import { baseError, type JsonValue, OstrakaError, type OstrakaErrorJson, type ShardId, toOstrakaError } from '../../base/index.js';
+import { sizeOfValue } from '../../aql/index.js';
+import { assert, baseError, type JsonValue, OstrakaError, type OstrakaErrorJson, type ShardId, toOstrakaError } from '../../base/index.js';
 import type { Random } from '../../platform/index.js';
 import type { RemoteExecutor } from '../../rpc/index.js';
 import type { Catalog, CollectionInfo, ShardingManager } from '../../sharding/index.js';
 import { checkDocumentKey, type StoredDocument } from '../../storage/index.js';
+import type { ExecutionOptions } from '../options.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
 import { newDocumentKey } from './newDocumentKey.js';
 
@@ -11,7 +13,7 @@ export type DocumentRequest = Omit<DocumentOperation, 'key'> & { readonly key: s
 
 /**
  * Single documents over the cluster (R4, R7): each operation runs on the shard that owns the document, in a transaction of its own; a
- * batch runs in parallel, one request a shard, and answers each operation by itself. A write that may have run is repeated with its
+ * batch runs on the shards in parallel, in requests of `requestBytesMax`, and answers each operation by itself. A write that may have run is repeated with its
  * request id, so that it takes effect once.
  */
 export class DocumentService {
@@ -19,6 +21,7 @@ export class DocumentService {
   readonly #sharding: ShardingManager;
   readonly #executor: RemoteExecutor;
   readonly #random: Random;
+  readonly #options: Pick<ExecutionOptions, 'requestBytesMax'>;
   readonly #idPrefix: string;
   #nextRequest = 1;
 
@@ -27,7 +30,9 @@ export class DocumentService {
     readonly sharding: ShardingManager;
     readonly executor: RemoteExecutor;
     readonly random: Random;
+    readonly options: Pick<ExecutionOptions, 'requestBytesMax'>;
   }) {
+    this.#options = parts.options;
     this.#catalog = parts.catalog;
     this.#sharding = parts.sharding;
     this.#executor = parts.executor;
@@ -88,28 +93,52 @@ export class DocumentService {
     outcomes: DocumentOutcome[],
     signal: AbortSignal,
   ): Promise<void> {
-    const body = {
-      epoch: this.#sharding.ring.epoch,
-      collection: refOf(collection),
-      operations: group.map(({ operation }) => ({ requestId: `${this.#idPrefix}!${this.#nextRequest++}`, operation })),
-    };
+    const named = group.map((one) => ({ ...one, requestId: `${this.#idPrefix}!${this.#nextRequest++}` }));
+    let done = 0;
     try {
-      const answer = await this.#executor.call({
-        shardId,
-        method: 'document.run',
-        body: body as unknown as JsonValue,
-        signal,
-        idempotent: true,
-      });
-      for (const [i, outcome] of (answer as unknown as { readonly outcomes: DocumentOutcome[] }).outcomes.entries()) {
-        outcomes[(group[i] as { readonly index: number }).index] = outcome;
+      while (done < named.length) {
+        const part = firstWithin(named.slice(done), this.#options.requestBytesMax);
+        const ran = await this.#request(shardId, collection, part, signal);
+        for (const [i, outcome] of ran.entries()) outcomes[(named[done + i] as Named).index] = outcome;
+        done += ran.length;
       }
     } catch (thrown) {
       const error: OstrakaErrorJson = toOstrakaError(thrown).toJson();
-      for (const { index } of group) outcomes[index] = { kind: 'error', error };
+      for (const { index } of named.slice(done)) outcomes[index] = { kind: 'error', error };
     }
   }
+
+  /** Outcomes of the first operations, of one at least: an answer holds no more than goes into it. */
+  async #request(
+    shardId: ShardId,
+    collection: CollectionInfo,
+    part: readonly Named[],
+    signal: AbortSignal,
+  ): Promise<readonly DocumentOutcome[]> {
+    const operations = part.map(({ requestId, operation }) => ({ requestId, operation }));
+    const body = { epoch: this.#sharding.ring.epoch, collection: refOf(collection), operations } as unknown as JsonValue;
+    const answer = await this.#executor.call({ shardId, method: 'document.run', body, signal, idempotent: true });
+    const { outcomes } = answer as unknown as { readonly outcomes: readonly DocumentOutcome[] };
+    assert(outcomes.length > 0 && outcomes.length <= part.length, 'an answer has an outcome for the first operations');
+    return outcomes;
+  }
 }
+
+interface Named {
+  readonly index: number;
+  readonly operation: DocumentOperation;
+  /** The same in every request that asks for it: what has run is answered and not run again. */
+  readonly requestId: string;
+}
+
+const firstWithin = (operations: readonly Named[], bytesMax: number): readonly Named[] => {
+  let bytes = 0;
+  const end = operations.findIndex(({ operation }, i) => {
+    bytes += sizeOfValue(operation.document, bytesMax);
+    return i > 0 && bytes > bytesMax;
+  });
+  return end === -1 ? operations : operations.slice(0, end);
+};
 
 const refOf = ({ database, name, id, kind }: CollectionInfo) => ({ database, name, id, kind });
 

@@ -1,5 +1,5 @@
 import { type JsonValue, toOstrakaError } from '../../base/index.js';
-import type { CollectionRef, DocumentStore, StorageOptions, Transaction, WriteResult } from '../../storage/index.js';
+import type { CollectionRef, DocumentStore, StorageOptions, StoredDocument, Transaction, WriteResult } from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
 
@@ -35,6 +35,7 @@ export class LocalDocuments {
     let count = 0;
     let afterKey: string | undefined;
     do {
+      await transaction.ready(collection, { afterKey }, signal);
       const chunk = transaction.scan(collection, { afterKey, documentsMax: 1000 });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
@@ -67,12 +68,22 @@ export class LocalDocuments {
     signal: AbortSignal,
   ): Promise<DocumentOutcome> {
     const transaction = await this.#documents.begin({ id: requestId, signal });
+    await transaction.ready(collection, { keys: [operation.key] }, signal);
     const result = perform(transaction, collection, operation);
-    const outcome: DocumentOutcome = { kind: 'done', new: result.new ?? null, old: result.old ?? null };
+    const outcome = outcomeOf(result, operation);
     await this.#documents.commit(transaction, outcome as unknown as JsonValue, signal);
     return outcome;
   }
 }
+
+const outcomeOf = (result: WriteResult, { kind, returns }: DocumentOperation): DocumentOutcome => ({
+  kind: 'done',
+  new: kind === 'read' || returns?.new ? (result.new ?? null) : identityOf(result.new),
+  old: returns?.old ? (result.old ?? null) : identityOf(result.old),
+});
+
+const identityOf = (document: StoredDocument | undefined): StoredDocument | null =>
+  document ? { _key: document._key, _id: document._id, _rev: document._rev } : null;
 
 const perform = (transaction: Transaction, collection: CollectionRef, operation: DocumentOperation): WriteResult => {
   const { kind, key, document, options } = operation;

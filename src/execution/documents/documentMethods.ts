@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { sizeOfValue } from '../../aql/index.js';
 import type { JsonValue } from '../../base/index.js';
 import type { RpcMethod } from '../../rpc/index.js';
 import type { ShardingManager } from '../../sharding/index.js';
-import type { DocumentOperation } from './DocumentOperation.js';
+import { chunked } from '../chunked.js';
+import type { ExecutionOptions } from '../options.js';
+import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
 import type { LocalDocuments } from './LocalDocuments.js';
 
 const collectionRef = z.strictObject({ database: z.string(), name: z.string(), id: z.int(), kind: z.enum(['document', 'edge']) });
@@ -20,6 +23,7 @@ const operation = z.strictObject({
     revision: z.string().optional(),
     overwriteMode: z.enum(['ignore', 'replace', 'update', 'conflict']).optional(),
   }),
+  returns: z.strictObject({ new: z.boolean(), old: z.boolean() }).optional(),
 });
 
 const run = z.strictObject({
@@ -28,15 +32,32 @@ const run = z.strictObject({
   operations: z.array(z.strictObject({ requestId: z.string().min(1).max(200), operation })),
 });
 
-/** RPC methods of single documents: run, count. */
-export function documentMethods(parts: { readonly documents: LocalDocuments; readonly sharding: ShardingManager }): {
-  readonly [method: string]: RpcMethod;
-} {
+/** Operations of one request that run at a time: they share syncs of the disk. */
+const togetherMax = 64;
+
+/**
+ * RPC methods of single documents: run, count. `document.run` answers the first operations, as many as go into one answer and at least
+ * one; the caller asks for the others again, and those that have run are answered from what is remembered.
+ */
+export function documentMethods(parts: {
+  readonly documents: LocalDocuments;
+  readonly sharding: ShardingManager;
+  readonly options: Pick<ExecutionOptions, 'requestBytesMax'>;
+}): { readonly [method: string]: RpcMethod } {
   return {
     'document.run': async function* ({ body, signal }) {
       const { epoch, collection, operations } = run.parse(body);
       parts.sharding.checkEpoch(epoch);
-      const outcomes = await Promise.all(operations.map((one) => parts.documents.run(collection, one, signal)));
+      const outcomes: DocumentOutcome[] = [];
+      let bytes = 0;
+      for (const together of chunked(operations, togetherMax)) {
+        const ran = await Promise.all(together.map((one) => parts.documents.run(collection, one, signal)));
+        for (const outcome of ran) {
+          bytes += sizeOfValue(outcome as unknown as JsonValue, parts.options.requestBytesMax);
+          if (outcomes.length === 0 || bytes <= parts.options.requestBytesMax) outcomes.push(outcome);
+        }
+        if (bytes > parts.options.requestBytesMax) break;
+      }
       yield { outcomes } as unknown as JsonValue;
     },
     'document.count': async function* ({ body, signal }) {

@@ -1,12 +1,10 @@
 import type { Metrics } from '../../platform/index.js';
+import type { Readiness } from '../Readiness.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
 
 /** Liveness, readiness and metrics, for orchestrators and Prometheus. */
-export function healthRoutes(parts: {
-  readonly metrics: Metrics;
-  readonly readiness: () => { readonly ready: boolean; readonly reason: string };
-}): readonly Route[] {
+export function healthRoutes(parts: { readonly metrics: Metrics; readonly readiness: () => Readiness }): readonly Route[] {
   const style = 'arango' as const;
   return [
     { method: 'GET', pattern: '/health/live', style, handle: async () => responses.json(200, { status: 'live' }) },
@@ -15,8 +13,9 @@ export function healthRoutes(parts: {
       pattern: '/health/ready',
       style,
       handle: async () => {
-        const { ready, reason } = parts.readiness();
-        return responses.json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', reason }, ready ? {} : { 'retry-after': '1' });
+        const { ready, store, reason } = parts.readiness();
+        const status = !ready ? 'not ready' : store === 'full' ? 'degraded' : 'ready';
+        return responses.json(ready ? 200 : 503, { status, store, reason }, ready ? {} : { 'retry-after': '1' });
       },
     },
     {

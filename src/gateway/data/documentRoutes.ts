@@ -196,6 +196,7 @@ const requestOf = (
     key,
     document: kind === 'remove' ? {} : document,
     options: { keepNull: options.keepNull, mergeObjects: options.mergeObjects, revision, overwriteMode },
+    returns: { new: options.returnNew, old: options.returnOld },
   };
 };
 

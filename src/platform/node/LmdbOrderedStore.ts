@@ -1,9 +1,12 @@
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { assert } from '../../base/index.js';
-import type { OrderedStore, ScanRange, StoreEntry, StoreWrite } from '../index.js';
+import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from '../index.js';
 import { platformError } from '../index.js';
+import { BallastFile } from './BallastFile.js';
+import { planReserve, type ReservePlan } from './planReserve.js';
 
 /**
  * OrderedStore on LMDB (R3, R7). `overlappingSync` is off, so that a commit resolves after its fsync and not before; concurrent
@@ -14,11 +17,17 @@ export class LmdbOrderedStore implements OrderedStore {
   readonly keyBytesMax = 1978;
   readonly #database: RootDatabase<Buffer, Buffer>;
   readonly #folder: string;
+  readonly #ballast: BallastFile;
+  readonly #reserveBytes: number;
+  /** Until the first look: what filled the disk may have done so before this start. */
+  #isFull = true;
   #closed = false;
 
-  /** `folder` exists; the store keeps its files there. */
-  constructor(options: { readonly folder: string }) {
+  /** `folder` exists; the store keeps its files there, a ballast of `removeReserveBytes` among them. */
+  constructor(options: { readonly folder: string; readonly removeReserveBytes: number }) {
     this.#folder = options.folder;
+    this.#reserveBytes = options.removeReserveBytes;
+    this.#ballast = new BallastFile({ path: join(options.folder, 'reserve'), bytes: options.removeReserveBytes });
     this.#database = open<Buffer, Buffer>({
       path: options.folder,
       noSubdir: false,
@@ -31,6 +40,16 @@ export class LmdbOrderedStore implements OrderedStore {
       // Deleted pages must not reach the disk with old heap contents.
       noMemInit: false,
     });
+    this.#follow(this.#plan());
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  refreshRoom(): void {
+    this.#demandOpen();
+    this.#follow(this.#plan());
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -48,8 +67,9 @@ export class LmdbOrderedStore implements OrderedStore {
     return [...this.#database.getRange({ ...bounds, limit: range.entriesMax })];
   }
 
-  async commit(writes: readonly StoreWrite[]): Promise<void> {
+  async commit(writes: readonly StoreWrite[], room: StoreRoom = 'ordinary'): Promise<void> {
     this.#demandOpen();
+    if (room === 'ordinary') this.#demandRoom();
     for (const { key } of writes)
       assert(key.length > 0 && key.length <= this.keyBytesMax, 'a store key is 1…1978 bytes', { bytes: key.length });
     try {
@@ -67,6 +87,35 @@ export class LmdbOrderedStore implements OrderedStore {
     await this.#database.close();
   }
 
+  // With the ballast in place the disk itself refuses what is too much, and no look at it is needed. The look is synchronous, some
+  // microseconds, so that batches keep their call order.
+  #demandRoom(): void {
+    if (this.#ballast.isHeld || this.#reserveBytes === 0) return;
+    this.refreshRoom();
+    if (this.#isFull) throw full();
+  }
+
+  #plan(): ReservePlan {
+    return planReserve({
+      reserveBytes: this.#reserveBytes,
+      isHeld: this.#ballast.isHeld,
+      isFull: this.#isFull,
+      diskFreeBytes: freeBytesOf(this.#folder),
+      storeFreeBytes: this.#freePages() * pageBytes,
+    });
+  }
+
+  #follow(plan: ReservePlan): void {
+    this.#isFull = plan.isFull;
+    if (plan.ballast === 'write') this.#ballast.hold();
+    if (plan.ballast === 'release') this.#ballast.release();
+  }
+
+  #freePages(): number {
+    const { lastPageNumber, root, free } = this.#database.getStats() as LmdbStats;
+    return lastPageNumber - 1 - pagesOf(root) - pagesOf(free);
+  }
+
   // The promise of the whole batch carries the outcome; that of a single put would reject unheard.
   #apply(write: StoreWrite): void {
     const done =
@@ -76,8 +125,10 @@ export class LmdbOrderedStore implements OrderedStore {
 
   async #toStoreError(error: unknown): Promise<unknown> {
     const cause = await causeOf(error);
-    if (await isFull(cause, this.#folder)) {
-      return platformError('STORE_FULL', 'no room on the disk of the data folder: the write was refused whole, reads go on', { cause });
+    if (isFull(cause, this.#folder)) {
+      this.#isFull = this.#reserveBytes > 0;
+      this.#ballast.release();
+      return full(cause);
     }
     return platformError('STORE_DAMAGED', 'the disk of the data folder refused a write', { cause });
   }
@@ -104,13 +155,38 @@ const causeOf = async (error: unknown): Promise<unknown> => {
 };
 
 // LMDB reports a short write on a full disk as EIO, so that the free space decides what it was.
-const isFull = async (cause: unknown, folder: string): Promise<boolean> => {
+const full = (cause?: unknown): unknown =>
+  platformError('STORE_FULL', 'no room on the disk of the data folder: the write was refused whole, reads go on', { cause });
+
+const isFull = (cause: unknown, folder: string): boolean => {
   const { code } = cause as { readonly code?: number };
   if (code === constants.errno.ENOSPC || code === constants.errno.EDQUOT || code === mapFull) return true;
   if (code !== constants.errno.EIO) return false;
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize < freeBytesMin;
+  return freeBytesOf(folder) < freeBytesMin;
 };
+
+const freeBytesOf = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+};
+
+interface LmdbTree {
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+/** What the library's statistics hold; it declares them as an empty object. */
+interface LmdbStats {
+  readonly lastPageNumber: number;
+  readonly root: LmdbTree;
+  readonly free: LmdbTree;
+}
+
+const pagesOf = ({ treeBranchPageCount, treeLeafPageCount, overflowPages }: LmdbTree): number =>
+  treeBranchPageCount + treeLeafPageCount + overflowPages;
+
+const pageBytes = 4096;
 
 const mapFull = -30792;
 const freeBytesMin = 1024 * 1024;

@@ -8,7 +8,7 @@ import { LmdbOrderedStore } from '../../../src/platform/node/index.js';
 const folders = new Map<OrderedStore, string>();
 
 const openIn = (folder: string): OrderedStore => {
-  const store = new LmdbOrderedStore({ folder });
+  const store = new LmdbOrderedStore({ folder, removeReserveBytes: 65_536 });
   folders.set(store, folder);
   return store;
 };

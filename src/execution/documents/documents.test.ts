@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SleepingClock } from '../../../test/support/ManualClock.js';
+import { MemoryMetadata } from '../../../test/support/MemoryMetadata.js';
+import { MemoryStore } from '../../../test/support/MemoryStore.js';
+import { ScriptedTransport } from '../../../test/support/ScriptedTransport.js';
+import { CountingRandom, EventLog, silentMetrics } from '../../../test/support/silentPorts.js';
+import { asId, type JsonValue, type ShardId } from '../../base/index.js';
+import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../../rpc/index.js';
+import { Catalog, ShardingManager } from '../../sharding/index.js';
+import { DocumentStore, storageOptions, type Timestamp } from '../../storage/index.js';
+import type { DocumentOutcome } from './DocumentOperation.js';
+import { type DocumentRequest, DocumentService } from './DocumentService.js';
+import { documentMethods } from './documentMethods.js';
+import { LocalDocuments } from './LocalDocuments.js';
+
+// The service over one shard, its own: the real RPC without a network.
+
+const self = asId<ShardId>('s0');
+const { signal } = new AbortController();
+const requestBytesMax = 20_000;
+const text = 'x'.repeat(2000); // about 4,000 bytes of memory
+
+let store: MemoryStore;
+let service: DocumentService;
+/** Sizes of the requests and answers of `document.run`. */
+let sent: { readonly operations: number; readonly outcomes: number }[];
+
+beforeEach(async () => {
+  const [clock, metadata, logger, random] = [new SleepingClock(), new MemoryMetadata(), new EventLog(), new CountingRandom()];
+  store = new MemoryStore();
+  const storage = storageOptions.parse({});
+  const documents = DocumentStore.open({ store, clock, options: storage });
+  const { timestamps } = documents;
+  const exchange = { last: () => timestamps.last(), observe: (at: number) => timestamps.observe(at as Timestamp) };
+  const rpc = { clock, logger, metrics: declareRpcMetrics(silentMetrics), timestamps: exchange, options: rpcOptions.parse({}) };
+  const server = new RpcServer(rpc);
+  const catalog = new Catalog({ metadata });
+  const sharding = new ShardingManager({ metadata, logger });
+  await catalog.start();
+  await sharding.start([self]);
+  await catalog.createCollection({ database: '_system', name: 'books', kind: 'document', waitForSync: false });
+  const local = new LocalDocuments({ documents, options: storage });
+  const methods = documentMethods({ documents: local, sharding, options: { requestBytesMax } });
+  sent = [];
+  server.register({
+    'document.run': async function* (request) {
+      const { operations } = request.body as unknown as { readonly operations: readonly JsonValue[] };
+      for await (const answer of (methods['document.run'] as (typeof methods)[string])(request)) {
+        sent.push({ operations: operations.length, outcomes: (answer as unknown as { readonly outcomes: JsonValue[] }).outcomes.length });
+        yield answer;
+      }
+    },
+  });
+  const transport = new ScriptedTransport(() => {
+    throw new Error('nobody else is asked');
+  });
+  const executor = new RemoteExecutor({ ...rpc, selfShardId: self, transport, server, peers: { find: () => undefined }, random });
+  service = new DocumentService({ catalog, sharding, executor, random, options: { requestBytesMax } });
+});
+
+const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);
+const run = (requests: readonly DocumentRequest[]) => service.run('_system', 'books', requests, signal);
+const insertOf = (key: string, changes: Partial<DocumentRequest> = {}): DocumentRequest => ({
+  kind: 'insert',
+  key,
+  document: { _key: key, text },
+  options: {},
+  ...changes,
+});
+const kinds = (outcomes: readonly DocumentOutcome[]) => new Set(outcomes.map(({ kind }) => kind));
+
+describe('a batch', () => {
+  it('is split by bytes, each request and each answer, and every operation is answered once, in order', async () => {
+    expect(kinds(await run(keys.map((key) => insertOf(key))))).toEqual(new Set(['done']));
+    for (const { operations } of sent) expect(operations).toBeLessThanOrEqual(5);
+    sent.length = 0;
+    const read = await run(keys.map((key) => ({ kind: 'read', key, document: {}, options: {} })));
+    expect(read.map((outcome) => outcome.kind === 'done' && outcome.new?._key)).toEqual(keys);
+    expect(sent[0]?.operations).toBe(200); // small requests, large answers
+    for (const { outcomes } of sent) expect(outcomes).toBeLessThanOrEqual(5);
+  });
+
+  it('of changes whose answer does not go into one runs each of them once', async () => {
+    await run(keys.map((key) => insertOf(key, { document: { _key: key, text, n: 0 } })));
+    const returns = { new: true, old: true };
+    const updated = await run(keys.map((key) => ({ kind: 'update', key, document: { n: 1 }, options: {}, returns })));
+    expect(kinds(updated)).toEqual(new Set(['done']));
+    for (const outcome of updated) expect(outcome).toMatchObject({ old: { n: 0 }, new: { n: 1 } });
+  });
+
+  it('answers the documents that failed in their places', async () => {
+    await run([insertOf('k1')]);
+    const outcomes = await run(keys.slice(0, 3).map((key) => insertOf(key)));
+    expect(outcomes.map((outcome) => (outcome.kind === 'done' ? 'done' : outcome.error.code))).toEqual([
+      'done',
+      'UNIQUE_CONSTRAINT_VIOLATED',
+      'done',
+    ]);
+  });
+
+  it('has one document above the limit answered alone', async () => {
+    const large = insertOf('large', { document: { _key: 'large', text: 'y'.repeat(50_000) } });
+    expect(kinds(await run([insertOf('a'), large, insertOf('b')]))).toEqual(new Set(['done']));
+    expect((await service.read('_system', 'books', 'large', signal))['text']).toHaveLength(50_000);
+  });
+});
+
+it('new and old come back whole only where they are asked for, else as _id, _key and _rev', async () => {
+  const [plain] = await run([insertOf('a')]);
+  expect(plain).toEqual({ kind: 'done', old: null, new: { _key: 'a', _id: 'books/a', _rev: expect.any(String) } });
+  const replace = { kind: 'replace', key: 'a', document: { n: 2 }, options: {} } as const;
+  const [asked] = await run([{ ...replace, returns: { new: false, old: true } }]);
+  expect(asked).toEqual({
+    kind: 'done',
+    old: { _key: 'a', _id: 'books/a', _rev: expect.any(String), text },
+    new: { _key: 'a', _id: 'books/a', _rev: expect.any(String) },
+  });
+  const [removed] = await run([{ kind: 'remove', key: 'a', document: {}, options: {} }]);
+  expect(removed).toEqual({ kind: 'done', old: { _key: 'a', _id: 'books/a', _rev: expect.any(String) }, new: null });
+});
+
+it('a document is not stored again as the answer to remember', async () => {
+  const bytes = (): number =>
+    store.scan({ from: Uint8Array.of(0), to: Uint8Array.of(255), entriesMax: 1e6 }).reduce((sum, { value }) => sum + value.length, 0);
+  const before = bytes();
+  await run([insertOf('a')]);
+  expect(bytes() - before).toBeLessThan(text.length * 1.5);
+});

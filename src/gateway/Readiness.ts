@@ -1,0 +1,6 @@
+/** Whether a shard takes requests, as GET /health/ready tells. `store` full: it takes them, but no writes other than removals. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly store: 'ok' | 'full';
+  readonly reason: string;
+}
