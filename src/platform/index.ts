@@ -27,4 +27,5 @@ export type { OrderedStore, ScanRange, StoreEntry, StoreWrite } from './OrderedS
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';
+export { sleepOn } from './sleepOn.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';

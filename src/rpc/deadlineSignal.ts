@@ -1,7 +1,7 @@
-import { baseError } from '../base/index.js';
+import { baseError, onAbort } from '../base/index.js';
 import type { Clock } from '../platform/index.js';
 
-/** A signal that aborts with DEADLINE_EXCEEDED after `deadlineMs` or when `signal` aborts; `cancel` frees its timer. */
+/** A signal that aborts with DEADLINE_EXCEEDED after `deadlineMs` or when `signal` aborts; `cancel` frees its timer and its listener. */
 export function deadlineSignal(request: { readonly clock: Clock; readonly deadlineMs: number; readonly signal: AbortSignal }): {
   readonly signal: AbortSignal;
   cancel(): void;
@@ -10,14 +10,12 @@ export function deadlineSignal(request: { readonly clock: Clock; readonly deadli
   const timer = request.clock.setTimer(request.deadlineMs, () => {
     controller.abort(baseError('DEADLINE_EXCEEDED', `no answer within ${Math.round(request.deadlineMs)} ms`));
   });
-  const onAbort = (): void => controller.abort(request.signal.reason);
-  if (request.signal.aborted) onAbort();
-  else request.signal.addEventListener('abort', onAbort, { once: true });
+  const forget = onAbort(request.signal, () => controller.abort(request.signal.reason));
   return {
     signal: controller.signal,
     cancel: () => {
       timer.cancel();
-      request.signal.removeEventListener('abort', onAbort);
+      forget();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { OstrakaError, toAbortError } from '../../base/index.js';
+import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
 import { type EngineConfig, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand, EngineMessage } from './engineMessages.js';
@@ -30,8 +30,7 @@ export class ChildEngineLauncher implements EngineLauncher {
   async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
     if (signal.aborted) throw toAbortError(signal);
     const child = new EngineChild(this.#options);
-    const onAbort = (): void => child.kill();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const forget = onAbort(signal, () => child.kill());
     try {
       const modelService = await child.start(config);
       return { modelService, pid: child.pid, exited: child.exited, stop: () => child.stop() };
@@ -39,7 +38,7 @@ export class ChildEngineLauncher implements EngineLauncher {
       child.kill();
       throw signal.aborted ? toAbortError(signal) : error;
     } finally {
-      signal.removeEventListener('abort', onAbort);
+      forget();
     }
   }
 }
