@@ -26,7 +26,7 @@ export class QueueTimes {
   }
 
   admitted(queueMs: number, nowMs: number): void {
-    const share = Math.max(admissionShareMin, 1 - this.#halvings(nowMs - this.#admittedAtMs));
+    const share = Math.max(admissionShareMin, 1 - this.#remains(nowMs - this.#admittedAtMs));
     this.#settle(nowMs);
     this.#waiting--;
     this.#meanMs += (queueMs - this.#meanMs) * share;
@@ -38,18 +38,19 @@ export class QueueTimes {
     this.#waiting--;
   }
 
-  /** Whole milliseconds: a mean that is all but gone must not make a new load report of every look at it. */
+  /** In whole milliseconds and whole halvings: a mean that fades must not make a new load report of every look at it. */
   meanMs(nowMs: number): number {
-    return Math.round(this.#waiting > 0 ? this.#meanMs : this.#meanMs * this.#halvings(nowMs - this.#fadesFromMs));
+    const halvings = this.#waiting > 0 ? 0 : Math.floor((nowMs - this.#fadesFromMs) / this.#halfLifeMs);
+    return Math.round(this.#meanMs * 2 ** -halvings);
   }
 
   /** What remains of the mean goes on fading from now. */
   #settle(nowMs: number): void {
-    if (this.#waiting === 0) this.#meanMs *= this.#halvings(nowMs - this.#fadesFromMs);
+    if (this.#waiting === 0) this.#meanMs *= this.#remains(nowMs - this.#fadesFromMs);
     this.#fadesFromMs = nowMs;
   }
 
-  #halvings(elapsedMs: number): number {
+  #remains(elapsedMs: number): number {
     return 2 ** (-elapsedMs / this.#halfLifeMs);
   }
 }
