@@ -32,7 +32,7 @@ export interface SimulationResult {
 }
 
 /** A run of every so many seeds has five shards instead of three. */
-const fiveShardsEvery = 6;
+const fiveShardsEvery = 5;
 
 const limits = {
   startMs: 20_000,

@@ -32,6 +32,8 @@ interface Exchange {
 
 const tripMs = { min: 0.1, max: 0.6 } as const;
 const utf8 = new TextEncoder();
+/** Made once: every exchange ends with it, and an error costs a stack. */
+const connectionOver = new Error('the connection is over');
 
 /** HTTP between the simulator's clients and the gateways of the shards. It has no faults of its own but the death of a shard. */
 export class SimHttp {
@@ -99,7 +101,7 @@ export class SimHttp {
     const end = (): void => {
       this.#exchanges.delete(exchange);
       request.signal.removeEventListener('abort', onAbort);
-      this.#later(server.process, () => gone.abort());
+      this.#later(server.process, () => gone.abort(connectionOver));
     };
     this.#exchanges.add(exchange);
     if (request.signal.aborted) {
