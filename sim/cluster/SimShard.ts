@@ -36,6 +36,8 @@ interface Life {
   isReady: boolean;
 }
 
+/** Prepared transactions are the rows of kind `p` of the store (format 1). */
+const preparedRows = { from: Uint8Array.of(0x70), to: Uint8Array.of(0x71), entriesMax: 1 };
 const engineLaunchMs = 400;
 /** A shard that cannot start ends, and is started again after this. */
 const restartMs = 1_000;
@@ -50,6 +52,7 @@ export class SimShard {
   #adapters: readonly SimAdapter[];
   #life: Life | undefined;
   #lives = 0;
+  #clockSkewMs = 0;
 
   constructor(parts: { readonly index: number; readonly surroundings: SimSurroundings; readonly adapters: readonly SimAdapter[] }) {
     this.#index = parts.index;
@@ -76,9 +79,20 @@ export class SimShard {
     this.#adapters = adapters;
   }
 
+  get clockSkewMs(): number {
+    return this.#clockSkewMs;
+  }
+
+  /** Sets the wall clock of the machine wrong; 0 sets it right. */
+  set clockSkewMs(skewMs: number) {
+    this.#clockSkewMs = skewMs;
+    if (this.#life) this.#life.process.clockSkewMs = skewMs;
+  }
+
   start(): void {
     const { world } = this.#surroundings;
     const process = new SimProcess(`${this.shardId}#${++this.#lives}`);
+    process.clockSkewMs = this.#clockSkewMs;
     world.note(`start ${process.name}`);
     const life = this.#assemble(process);
     this.#life = life;
@@ -96,11 +110,34 @@ export class SimShard {
     const life = this.#life;
     if (!life) return;
     this.#surroundings.world.note(`crash ${life.process.name}`);
+    if (this.disk.scan(preparedRows).length > 0) this.#surroundings.world.reach('crash of a shard that is in doubt');
     life.process.kill();
     life.store.crash();
     this.#surroundings.network.processDied(life.process);
     this.#surroundings.http.processDied(life.process);
     this.#life = undefined;
+  }
+
+  /** SIGTERM: the shard stops in order and, once it has, is started again. */
+  stop(): void {
+    const life = this.#life;
+    if (!life?.isReady) return;
+    const { world } = this.#surroundings;
+    world.note(`stop ${life.process.name}`);
+    life.isReady = false;
+    void life.shard.stop().then(() => {
+      if (this.#life !== life) return;
+      world.note(`stopped ${life.process.name}`);
+      world.reach('stop in order');
+      this.crash();
+      world.schedule({ delayMs: restartMs, owner: undefined, run: () => (this.#life ? undefined : this.start()) });
+    });
+  }
+
+  hangEngine(): void {
+    if (!this.#life?.isReady) return;
+    this.#surroundings.world.note(`hang engine of ${this.#life.process.name}`);
+    this.#life.launcher.hang();
   }
 
   async crashEngine(): Promise<void> {

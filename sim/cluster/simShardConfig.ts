@@ -44,6 +44,8 @@ export function simShardConfig(request: {
       })),
     },
     storage: { snapshotAgeMsMax: 18_000 },
+    // A hung engine is found within the run.
+    engine: { heartbeatIntervalMs: 500, heartbeatsMissedMax: 6 },
     rpc: { breakerRecoveryMs: 4_000 },
   });
 }

@@ -5,7 +5,7 @@ import type { SimWorld } from './SimWorld.js';
 /** Wall time at which every simulation begins. */
 const startMs = Date.UTC(2026, 0, 1);
 
-/** The clock of one process: the world's time. The wall clocks of all processes agree, as on one machine. */
+/** The clock of one process: the world's time, its wall clock set wrong by the skew of its process. */
 export class SimClock implements Clock {
   readonly #world: SimWorld;
   readonly #process: SimProcess;
@@ -16,7 +16,7 @@ export class SimClock implements Clock {
   }
 
   nowMs(): number {
-    return startMs + Math.floor(this.#world.nowMs);
+    return startMs + Math.floor(this.#world.nowMs + this.#process.clockSkewMs);
   }
 
   monotonicMs(): number {
