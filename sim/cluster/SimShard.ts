@@ -38,6 +38,7 @@ interface Life {
 
 /** Prepared transactions are the rows of kind `p` of the store (format 1). */
 const preparedRows = { from: Uint8Array.of(0x70), to: Uint8Array.of(0x71), entriesMax: 1 };
+const commitPollMs = 1;
 const engineLaunchMs = 400;
 /** A shard that cannot start ends, and is started again after this. */
 const restartMs = 1_000;
@@ -116,6 +117,17 @@ export class SimShard {
     this.#surroundings.network.processDied(life.process);
     this.#surroundings.http.processDied(life.process);
     this.#life = undefined;
+  }
+
+  /** Dies in the middle of its next commit; nothing when it makes none within `withinMs`. */
+  crashInCommit(withinMs: number): void {
+    const { world } = this.#surroundings;
+    const endMs = world.nowMs + withinMs;
+    const look = (): void => {
+      if ((this.#life?.store.unsyncedCount ?? 0) > 0) this.crash();
+      else if (world.nowMs < endMs) world.schedule({ delayMs: commitPollMs, owner: undefined, run: look });
+    };
+    look();
   }
 
   /** SIGTERM: the shard stops in order and, once it has, is started again. */

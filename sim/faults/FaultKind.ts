@@ -6,6 +6,7 @@ export const faultKinds = [
   'spikes',
   'duplicates',
   'crash',
+  'crashInCommit',
   'moveAdapters',
   'engineCrash',
   'engineHang',

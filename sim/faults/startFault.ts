@@ -59,6 +59,9 @@ export function startFault(cluster: SimCluster, fault: PlannedFault): () => void
       return () => cluster.skewClock(shard, 0);
     case 'crash':
       return crash(shard);
+    case 'crashInCommit':
+      shard.crashInCommit(fault.forMs * strength);
+      return () => (shard.isUp ? undefined : shard.start());
     case 'moveAdapters':
       return moveAdapters(shard, other);
     default:

@@ -39,6 +39,11 @@ export class SimOrderedStore implements OrderedStore {
     this.#fsyncMs = parts.fsyncMs;
   }
 
+  /** Commits whose fsync is under way. */
+  get unsyncedCount(): number {
+    return this.#unsynced.length;
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     this.#demandOpen();
     return this.#disk.get(key);

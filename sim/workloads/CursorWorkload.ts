@@ -7,7 +7,7 @@ import type { Workload } from './Workload.js';
 const collection = 'pages';
 const rowCount = 30;
 const batchSize = 7;
-const slowMsMax = 1_500;
+const slowMsMax = 3_000;
 
 interface Row {
   readonly n: number;
