@@ -1,4 +1,5 @@
 import { asId, type ShardId, toOstrakaError } from '../../src/base/index.js';
+import { ChecksummedStore } from '../../src/platform/index.js';
 import { assembleShard, type Shard } from '../../src/shard/index.js';
 import type { PlantedBug } from '../bugs/PlantedBug.js';
 import { SimEngineLauncher, simStepCost } from '../engine/index.js';
@@ -190,6 +191,7 @@ export class SimShard {
       cost: simStepCost,
       launchMs: engineLaunchMs,
     });
+    const checked = new ChecksummedStore(store);
     const end = { shardId: this.shardId, process };
     const transport = new SimTransport({ network, end, port: 9000 + this.#index });
     const site = { shardId: this.shardId, random: random.fork('bug') };
@@ -198,7 +200,7 @@ export class SimShard {
       random: random.fork('shard'),
       logger,
       metrics: silentMetrics,
-      store: bug.wrapStore?.(store, site) ?? store,
+      store: bug.wrapStore?.(checked, site) ?? checked,
       metadata: new SimMetadataStore({ world, process, random: random.fork('metadata'), server: metadata, faults: metadataFaults }),
       transport: bug.wrapTransport?.(transport, site) ?? transport,
       listener: http.listenerOf(process),
