@@ -5,7 +5,11 @@ import { planFaults } from './faults/planFaults.js';
 import { startFault } from './faults/startFault.js';
 import { BankWorkload } from './workloads/BankWorkload.js';
 import { ChatWorkload } from './workloads/ChatWorkload.js';
+import { CursorWorkload } from './workloads/CursorWorkload.js';
+import { DropWorkload } from './workloads/DropWorkload.js';
+import { EmbedWorkload } from './workloads/EmbedWorkload.js';
 import { InferWorkload } from './workloads/InferWorkload.js';
+import { ListWorkload } from './workloads/ListWorkload.js';
 import { PairWorkload } from './workloads/PairWorkload.js';
 import { RegisterWorkload } from './workloads/RegisterWorkload.js';
 import { SimClient } from './workloads/SimClient.js';
@@ -27,12 +31,14 @@ export interface SimulationResult {
   readonly violations: readonly Violation[];
   readonly shards: number;
   readonly events: number;
+  /** The rare states that came about. */
+  readonly reached: readonly string[];
   /** The end of the trace. */
   readonly newest: readonly string[];
 }
 
 /** A run of every so many seeds has five shards instead of three. */
-const fiveShardsEvery = 6;
+const fiveShardsEvery = 5;
 
 const limits = {
   startMs: 20_000,
@@ -64,7 +70,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     process.off('unhandledRejection', onRejection);
   }
   const { violations, trace, eventsRun } = world;
-  return { seed, traceSha256: trace.sha256(), violations, shards, events: eventsRun, newest: trace.newest() };
+  return { seed, traceSha256: trace.sha256(), violations, shards, events: eventsRun, reached: world.reached, newest: trace.newest() };
 }
 
 const run = async (cluster: SimCluster, durationMs: number): Promise<void> => {
@@ -75,6 +81,10 @@ const run = async (cluster: SimCluster, durationMs: number): Promise<void> => {
     new PairWorkload(),
     new InferWorkload(),
     new ChatWorkload(),
+    new ListWorkload(),
+    new CursorWorkload(),
+    new DropWorkload(),
+    new EmbedWorkload(),
   ];
   if (!(await world.runWhile(cluster.start(limits.startMs), limits.startMs))) return world.violate('start', 'the cluster does not start');
   const overseer = new SimClient({ name: 'overseer', random: world.random.fork('overseer'), cluster });

@@ -52,6 +52,18 @@ describe('rules of the repository', () => {
     ).toEqual([]);
   });
 
+  it('waits for a stop signal that work shares by onAbort, clock.sleep or raceAbort alone: one listener, none left behind', () => {
+    // Elsewhere a listener sits on the signal of a single request, and goes with it.
+    const shared = source.filter((file) => /^src\/(base|rpc|membership|models|sharding|transactions|shard)\/|Clock\.ts$/.test(file));
+    const own = ['src/base/onAbort.ts', 'src/base/coreGlobals.d.ts'];
+    expect(
+      matching(
+        shared.filter((file) => !own.includes(file)),
+        /addEventListener\(/,
+      ),
+    ).toEqual([]);
+  });
+
   it('has no default export, any, ignored type or open end in the source', () => {
     expect(matching(source, /^export default|^[^*/]*(:|<|as) any\b|@ts-ignore|@ts-nocheck|\bTODO\b|\bFIXME\b/)).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { earlyAck } from './earlyAck.js';
 import { halfCommit } from './halfCommit.js';
 import { leakedSlot } from './leakedSlot.js';
 import { lostWrite } from './lostWrite.js';
+import { oldSnapshot } from './oldSnapshot.js';
 import type { PlantedBug } from './PlantedBug.js';
 import { staleRoute } from './staleRoute.js';
 
@@ -14,6 +15,7 @@ export const plantedBugs = {
   'stale-route': staleRoute,
   'half-commit': halfCommit,
   'leaked-slot': leakedSlot,
+  'old-snapshot': oldSnapshot,
 } as const satisfies { readonly [name: string]: PlantedBug };
 
 export type PlantedBugName = keyof typeof plantedBugs;

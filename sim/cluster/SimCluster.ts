@@ -21,6 +21,7 @@ export class SimCluster {
   readonly metadataFaults: MetadataFaults = { refusedShare: 0, answerLostShare: 0 };
   /** Time of the simulator itself, which no fault stops. */
   readonly clock: SimClock;
+  #clockSlackMs = 0;
 
   constructor(parts: { readonly world: SimWorld; readonly shardCount: number; readonly bug: PlantedBug }) {
     const { world, shardCount, bug } = parts;
@@ -42,6 +43,17 @@ export class SimCluster {
       const adapter = simAdapters[index - 1];
       return new SimShard({ index, surroundings, adapters: adapter ? [adapter] : [] });
     });
+  }
+
+  /** How much later than its answer a write may be seen first: as far as wall clocks were apart in this run. */
+  get clockSlackMs(): number {
+    return this.#clockSlackMs;
+  }
+
+  skewClock(shard: SimShard, skewMs: number): void {
+    shard.clockSkewMs = skewMs;
+    const skews = this.shards.map(({ clockSkewMs }) => clockSkewMs);
+    this.#clockSlackMs = Math.max(this.#clockSlackMs, Math.max(...skews) - Math.min(...skews));
   }
 
   shard(index: number): SimShard {
@@ -71,6 +83,7 @@ export class SimCluster {
     Object.assign(this.metadataFaults, { refusedShare: 0, answerLostShare: 0 });
     for (const shard of this.shards) {
       shard.disk.isFull = false;
+      shard.clockSkewMs = 0;
       shard.pause(0);
       if (!shard.isUp) shard.start();
     }

@@ -1,4 +1,5 @@
 import { asId, type ShardId, toOstrakaError } from '../../src/base/index.js';
+import { ChecksummedStore } from '../../src/platform/index.js';
 import { assembleShard, type Shard } from '../../src/shard/index.js';
 import type { PlantedBug } from '../bugs/PlantedBug.js';
 import { SimEngineLauncher, simStepCost } from '../engine/index.js';
@@ -36,6 +37,9 @@ interface Life {
   isReady: boolean;
 }
 
+/** Prepared transactions are the rows of kind `p` of the store (format 1). */
+const preparedRows = { from: Uint8Array.of(0x70), to: Uint8Array.of(0x71), entriesMax: 1 };
+const commitPollMs = 1;
 const engineLaunchMs = 400;
 /** A shard that cannot start ends, and is started again after this. */
 const restartMs = 1_000;
@@ -50,6 +54,7 @@ export class SimShard {
   #adapters: readonly SimAdapter[];
   #life: Life | undefined;
   #lives = 0;
+  #clockSkewMs = 0;
 
   constructor(parts: { readonly index: number; readonly surroundings: SimSurroundings; readonly adapters: readonly SimAdapter[] }) {
     this.#index = parts.index;
@@ -76,9 +81,20 @@ export class SimShard {
     this.#adapters = adapters;
   }
 
+  get clockSkewMs(): number {
+    return this.#clockSkewMs;
+  }
+
+  /** Sets the wall clock of the machine wrong; 0 sets it right. */
+  set clockSkewMs(skewMs: number) {
+    this.#clockSkewMs = skewMs;
+    if (this.#life) this.#life.process.clockSkewMs = skewMs;
+  }
+
   start(): void {
     const { world } = this.#surroundings;
     const process = new SimProcess(`${this.shardId}#${++this.#lives}`);
+    process.clockSkewMs = this.#clockSkewMs;
     world.note(`start ${process.name}`);
     const life = this.#assemble(process);
     this.#life = life;
@@ -96,11 +112,45 @@ export class SimShard {
     const life = this.#life;
     if (!life) return;
     this.#surroundings.world.note(`crash ${life.process.name}`);
+    if (this.disk.scan(preparedRows).length > 0) this.#surroundings.world.reach('crash of a shard that is in doubt');
     life.process.kill();
     life.store.crash();
     this.#surroundings.network.processDied(life.process);
     this.#surroundings.http.processDied(life.process);
     this.#life = undefined;
+  }
+
+  /** Dies in the middle of its next commit; nothing when it makes none within `withinMs`. */
+  crashInCommit(withinMs: number): void {
+    const { world } = this.#surroundings;
+    const endMs = world.nowMs + withinMs;
+    const look = (): void => {
+      if ((this.#life?.store.unsyncedCount ?? 0) > 0) this.crash();
+      else if (world.nowMs < endMs) world.schedule({ delayMs: commitPollMs, owner: undefined, run: look });
+    };
+    look();
+  }
+
+  /** SIGTERM: the shard stops in order and, once it has, is started again. */
+  stop(): void {
+    const life = this.#life;
+    if (!life?.isReady) return;
+    const { world } = this.#surroundings;
+    world.note(`stop ${life.process.name}`);
+    life.isReady = false;
+    void life.shard.stop().then(() => {
+      if (this.#life !== life) return;
+      world.note(`stopped ${life.process.name}`);
+      world.reach('stop in order');
+      this.crash();
+      world.schedule({ delayMs: restartMs, owner: undefined, run: () => (this.#life ? undefined : this.start()) });
+    });
+  }
+
+  hangEngine(): void {
+    if (!this.#life?.isReady) return;
+    this.#surroundings.world.note(`hang engine of ${this.#life.process.name}`);
+    this.#life.launcher.hang();
   }
 
   async crashEngine(): Promise<void> {
@@ -141,6 +191,7 @@ export class SimShard {
       cost: simStepCost,
       launchMs: engineLaunchMs,
     });
+    const checked = new ChecksummedStore(store);
     const end = { shardId: this.shardId, process };
     const transport = new SimTransport({ network, end, port: 9000 + this.#index });
     const site = { shardId: this.shardId, random: random.fork('bug') };
@@ -149,7 +200,7 @@ export class SimShard {
       random: random.fork('shard'),
       logger,
       metrics: silentMetrics,
-      store: bug.wrapStore?.(store, site) ?? store,
+      store: bug.wrapStore?.(checked, site) ?? checked,
       metadata: new SimMetadataStore({ world, process, random: random.fork('metadata'), server: metadata, faults: metadataFaults }),
       transport: bug.wrapTransport?.(transport, site) ?? transport,
       listener: http.listenerOf(process),

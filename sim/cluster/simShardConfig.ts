@@ -44,6 +44,10 @@ export function simShardConfig(request: {
       })),
     },
     storage: { snapshotAgeMsMax: 18_000 },
+    // A hung engine is found within the run.
+    engine: { heartbeatIntervalMs: 500, heartbeatsMissedMax: 6 },
+    // Among five, news needs a second hop; and a run is not three quarters load reports.
+    membership: { gossipFanout: 2, loadReportIntervalMs: 400 },
     rpc: { breakerRecoveryMs: 4_000 },
   });
 }

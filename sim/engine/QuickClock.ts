@@ -1,5 +1,4 @@
-import { toAbortError } from '../../src/base/index.js';
-import type { Clock, Timer } from '../../src/platform/index.js';
+import { type Clock, sleepOn, type Timer } from '../../src/platform/index.js';
 
 interface Due {
   readonly atMs: number;
@@ -26,21 +25,7 @@ export class QuickClock implements Clock {
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(toAbortError(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        timer.cancel();
-        reject(toAbortError(signal as AbortSignal));
-      };
-      const timer = this.setTimer(delayMs, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+    return sleepOn(this, delayMs, signal);
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {

@@ -28,12 +28,13 @@ export interface SimEngineOptions {
 
 /**
  * Starts engines in-process on the toy models: the same scheduler, sampler and service as in a child. `crash` ends the running one as a
- * killed process would: requests in flight fail with ENGINE_LOST, then `exited` resolves.
+ * killed process would: requests in flight fail with ENGINE_LOST, then `exited` resolves; `hang` makes it stand still.
  */
 export class SimEngineLauncher implements EngineLauncher {
   readonly #options: SimEngineOptions;
   #launches = 0;
   #end: ((reason: string) => Promise<void>) | undefined;
+  #pacer: SimStepPacer | undefined;
 
   constructor(options: SimEngineOptions) {
     this.#options = options;
@@ -43,17 +44,27 @@ export class SimEngineLauncher implements EngineLauncher {
     if (signal.aborted) throw toAbortError(signal);
     const { clock, launchMs } = this.#options;
     await clock.sleep(launchMs, signal);
-    const engine = this.#assemble(config);
+    const pacer = new SimStepPacer(clock, this.#options.cost);
+    const engine = this.#assemble(config, pacer);
     let reportExit: (exit: { readonly reason: string }) => void = () => undefined;
     const exited = new Promise<{ readonly reason: string }>((resolve) => {
       reportExit = resolve;
     });
     const end = async (reason: string): Promise<void> => {
+      pacer.release();
       await engine.close(platformError('ENGINE_LOST', `the engine process is gone: ${reason}`, { data: { reason } }));
       reportExit({ reason });
     };
     this.#end = end;
-    return { modelService: engine, pid: ++this.#launches, exited, stop: () => end('stopped') };
+    this.#pacer = pacer;
+    return {
+      modelService: engine,
+      pid: ++this.#launches,
+      exited,
+      ping: () => (pacer.isHung ? new Promise(() => undefined) : Promise.resolve()),
+      kill: () => void end('signal SIGKILL'),
+      stop: () => end('stopped'),
+    };
   }
 
   /** Kills the newest engine; nothing when there is none. */
@@ -63,12 +74,17 @@ export class SimEngineLauncher implements EngineLauncher {
     await end?.('signal SIGKILL');
   }
 
-  #assemble(config: EngineConfig): AssembledEngine {
-    const { clock, random, logger, makeMetrics, script, cost } = this.#options;
+  /** The newest engine stands still until it is killed. */
+  hang(): void {
+    this.#pacer?.hang();
+  }
+
+  #assemble(config: EngineConfig, pacer: SimStepPacer): AssembledEngine {
+    const { clock, random, logger, makeMetrics, script } = this.#options;
     return assembleEngine(config, {
       stepBackend: new ToyStepBackend({ sequences: config.sequences, contextTokens: config.contextTokens, script }),
       embeddingBackend: new ToyEmbeddingBackend(),
-      pacer: new SimStepPacer(clock, cost),
+      pacer,
       clock,
       random: random.fork(`engine ${this.#launches}`),
       logger,

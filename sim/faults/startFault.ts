@@ -3,6 +3,9 @@ import type { SimCluster } from '../cluster/SimCluster.js';
 import type { SimShard } from '../cluster/SimShard.js';
 import type { PlannedFault } from './planFaults.js';
 
+/** Clocks that are kept by NTP differ by less; what differs by more is told in docs/decisions. */
+const clockSkewMsMax = 250;
+
 const none = (): void => undefined;
 
 /** Makes a planned fault happen now; returns what ends it. */
@@ -11,6 +14,7 @@ export function startFault(cluster: SimCluster, fault: PlannedFault): () => void
   const { network, world } = cluster;
   const shard = cluster.shard(fault.shard);
   const other = cluster.shard(fault.other);
+  world.reach(`fault ${kind}`);
   world.note(`fault ${kind} ${shard.shardId} ${other.shardId} ${strength.toFixed(3)} for ${fault.forMs.toFixed(0)} ms`);
   switch (kind) {
     case 'loss':
@@ -44,8 +48,20 @@ export function startFault(cluster: SimCluster, fault: PlannedFault): () => void
     case 'engineCrash':
       void shard.crashEngine();
       return none;
+    case 'engineHang':
+      shard.hangEngine();
+      return none;
+    case 'stop':
+      shard.stop();
+      return none;
+    case 'clockSkew':
+      cluster.skewClock(shard, clockSkewMsMax * (2 * strength - 1));
+      return () => cluster.skewClock(shard, 0);
     case 'crash':
       return crash(shard);
+    case 'crashInCommit':
+      shard.crashInCommit(fault.forMs * strength);
+      return () => (shard.isUp ? undefined : shard.start());
     case 'moveAdapters':
       return moveAdapters(shard, other);
     default:

@@ -1,4 +1,4 @@
-import { compareBytes } from '../../src/base/index.js';
+import { assert, compareBytes } from '../../src/base/index.js';
 import type { ScanRange, StoreEntry, StoreWrite } from '../../src/platform/index.js';
 
 /** The durable rows of one shard: they outlive its processes. */
@@ -24,6 +24,16 @@ export class SimDisk {
       ? this.#rows.slice(Math.max(from, to - range.entriesMax), to).reverse()
       : this.#rows.slice(from, Math.min(to, from + range.entriesMax));
     return rows.map(({ key, value }) => ({ key: key.slice(), value: value.slice() }));
+  }
+
+  /** Changes one bit of a stored value, as a failing disk does; `pick` is a share of the rows, then of the bits. */
+  damage(range: ScanRange, pick: { readonly row: number; readonly bit: number }): void {
+    const from = this.#find(range.from);
+    const row = this.#rows[from + Math.floor(pick.row * (this.#find(range.to) - from))];
+    assert(row !== undefined, 'there is a row to damage');
+    const bit = Math.floor(pick.bit * row.value.length * 8);
+    const at = bit >> 3;
+    row.value[at] = (row.value[at] as number) ^ (1 << (bit & 7));
   }
 
   apply(writes: readonly StoreWrite[]): void {

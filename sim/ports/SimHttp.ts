@@ -25,13 +25,22 @@ export interface SimHttpAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** What a server has sent ahead of a reader; at `aheadMax` it waits, as for a full socket. */
+interface Flow {
+  ahead: number;
+  wake: () => void;
+}
+
 interface Exchange {
   readonly server: Server;
   readonly lose: () => void;
 }
 
+const aheadMax = 3;
 const tripMs = { min: 0.1, max: 0.6 } as const;
 const utf8 = new TextEncoder();
+/** Made once: every exchange ends with it, and an error costs a stack. */
+const connectionOver = new Error('the connection is over');
 
 /** HTTP between the simulator's clients and the gateways of the shards. It has no faults of its own but the death of a shard. */
 export class SimHttp {
@@ -78,6 +87,7 @@ export class SimHttp {
     outcome: { readonly resolve: (answer: SimHttpAnswer) => void; readonly reject: (error: unknown) => void },
   ): void {
     const body = new AsyncQueue<Uint8Array>({ itemsMax: Number.MAX_SAFE_INTEGER, onReturn: () => end() });
+    const flow: Flow = { ahead: 0, wake: () => undefined };
     const gone = new AbortController();
     const exchange: Exchange = {
       server,
@@ -99,7 +109,10 @@ export class SimHttp {
     const end = (): void => {
       this.#exchanges.delete(exchange);
       request.signal.removeEventListener('abort', onAbort);
-      this.#later(server.process, () => gone.abort());
+      this.#later(server.process, () => {
+        gone.abort(connectionOver);
+        flow.wake();
+      });
     };
     this.#exchanges.add(exchange);
     if (request.signal.aborted) {
@@ -116,7 +129,7 @@ export class SimHttp {
         server
           .handler({ method, path, query, headers, body: request.body, signal: gone.signal })
           .then((response) =>
-            this.#answer(response, body, { isWanted: () => this.#exchanges.has(exchange), resolve: outcome.resolve, end }),
+            this.#answer(response, body, { flow, server, isWanted: () => this.#exchanges.has(exchange), resolve: outcome.resolve, end }),
           )
           .catch((error: unknown) => this.#world.violate('http', `a handler threw: ${String(error)}`));
       },
@@ -126,7 +139,13 @@ export class SimHttp {
   async #answer(
     response: HttpResponse,
     body: AsyncQueue<Uint8Array>,
-    state: { readonly isWanted: () => boolean; readonly resolve: (answer: SimHttpAnswer) => void; readonly end: () => void },
+    state: {
+      readonly flow: Flow;
+      readonly server: Server;
+      readonly isWanted: () => boolean;
+      readonly resolve: (answer: SimHttpAnswer) => void;
+      readonly end: () => void;
+    },
   ): Promise<void> {
     if (!state.isWanted()) {
       if (isStream(response.body)) await response.body[Symbol.asyncIterator]().return?.();
@@ -138,14 +157,21 @@ export class SimHttp {
       arrivesAtMs = Math.max(arrivesAtMs, nowMs + this.#random.between(tripMs.min, tripMs.max));
       this.#world.schedule({ delayMs: arrivesAtMs - nowMs, owner: undefined, run });
     };
-    send(() => state.resolve({ status: response.status, body }));
+    const { flow, server } = state;
+    const taken = (): void => {
+      flow.ahead--;
+      this.#later(server.process, flow.wake);
+    };
+    send(() => state.resolve({ status: response.status, body: counted(body, taken) }));
     if (!isStream(response.body)) {
       const bytes = typeof response.body === 'string' ? utf8.encode(response.body) : response.body;
       send(() => body.push(bytes));
     } else {
       for await (const piece of response.body) {
         if (!state.isWanted()) return;
+        flow.ahead++;
         send(() => body.push(piece));
+        if (flow.ahead >= aheadMax) await this.#room(flow);
       }
     }
     send(() => {
@@ -154,8 +180,23 @@ export class SimHttp {
     });
   }
 
+  /** Waits until the reader has taken a piece, or the exchange is over. */
+  #room(flow: Flow): Promise<void> {
+    this.#world.reach('server waits for a slow reader');
+    return new Promise((resolve) => {
+      flow.wake = resolve;
+    });
+  }
+
   #later(owner: SimProcess | undefined, run: () => void): void {
     this.#world.schedule({ delayMs: this.#random.between(tripMs.min, tripMs.max), owner, run });
+  }
+}
+
+async function* counted(pieces: AsyncIterable<Uint8Array>, taken: () => void): AsyncGenerator<Uint8Array, void, void> {
+  for await (const piece of pieces) {
+    taken();
+    yield piece;
   }
 }
 

@@ -36,6 +36,8 @@ export class SimLogger implements Logger {
   }
 
   #note(level: string, event: string): void {
-    if (this.#process.isAlive) this.#world.note(`log ${this.#process.name} ${level} ${event}`);
+    if (!this.#process.isAlive) return;
+    this.#world.reach(`log ${event}`);
+    this.#world.note(`log ${this.#process.name} ${level} ${event}`);
   }
 }

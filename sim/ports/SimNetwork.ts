@@ -191,6 +191,7 @@ export class SimNetwork {
       owner: listener.process,
       run: () => {
         this.#note(conversation, 'repeat');
+        this.#world.reach('call arrives twice');
         void this.#serve({ ...conversation, isOver: true, cancelled: new AbortController() }, listener, call);
       },
     });

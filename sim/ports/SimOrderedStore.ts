@@ -46,6 +46,11 @@ export class SimOrderedStore implements OrderedStore {
     this.#fsyncMs = parts.fsyncMs;
   }
 
+  /** Commits whose fsync is under way. */
+  get unsyncedCount(): number {
+    return this.#unsynced.length;
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     this.#demandOpen();
     return this.#disk.get(key);
@@ -91,6 +96,7 @@ export class SimOrderedStore implements OrderedStore {
   crash(): void {
     const kept = this.#random.below(this.#unsynced.length + 1);
     this.#world.note(`store ${this.#process.name} crash keeps ${kept} of ${this.#unsynced.length}`);
+    if (this.#unsynced.length > 0) this.#world.reach(kept > 0 ? 'crash keeps an unsynced commit' : 'crash loses an unsynced commit');
     for (const { writes } of this.#unsynced.splice(0, kept)) this.#disk.apply(writes);
     this.#unsynced.length = 0;
   }

@@ -23,6 +23,8 @@ interface Streamed {
 
 const patienceMs = 8_000;
 const cancelMsMax = 400;
+/** A slow reader waits so long after each piece. */
+const slowMsMax = 250;
 
 /** Streamed chat completions, some given up in the middle: the pieces make the scripted answer, and a stream has one end. */
 export class ChatWorkload implements Workload {
@@ -32,17 +34,24 @@ export class ChatWorkload implements Workload {
 
   async step(client: SimClient): Promise<void> {
     const cancelMs = client.random.chance(0.4) ? client.random.between(1, cancelMsMax) : undefined;
-    await this.#chat(client, client.anyShard(), cancelMs);
+    await this.#chat(client, client.anyShard(), {
+      cancelMs,
+      pauseMs: client.random.chance(0.25) ? client.random.between(0, slowMsMax) : 0,
+    });
   }
 
   async verify(client: SimClient): Promise<void> {
     for (const shard of client.cluster.shards) {
-      const streamed = await this.#chat(client, shard, undefined);
+      const streamed = await this.#chat(client, shard, { cancelMs: undefined, pauseMs: 0 });
       if (streamed?.dones !== 1) client.violate('liveness', `${shard.shardId} does not finish a chat after all is healed`);
     }
   }
 
-  async #chat(client: SimClient, shard: SimShard, cancelMs: number | undefined): Promise<Streamed | undefined> {
+  async #chat(
+    client: SimClient,
+    shard: SimShard,
+    reader: { readonly cancelMs: number | undefined; readonly pauseMs: number },
+  ): Promise<Streamed | undefined> {
     const question = client.random.pick(simQuestions);
     const domain = client.random.pick([undefined, ...simAdapters.map((adapter) => adapter.domain)]);
     const body = {
@@ -54,7 +63,7 @@ export class ChatWorkload implements Workload {
       stream: true,
     };
     client.cluster.world.note(`client ${client.name} chat ${question} at ${shard.shardId}`);
-    const streamed = await this.#stream(client, shard, { body, limitMs: cancelMs ?? patienceMs });
+    const streamed = await this.#stream(client, shard, { body, limitMs: reader.cancelMs ?? patienceMs, pauseMs: reader.pauseMs });
     if (streamed === undefined) return undefined;
     client.cluster.world.note(`client ${client.name} chat ${JSON.stringify(streamed)}`);
     const wrong = wrongOf(streamed, { question, domain });
@@ -66,7 +75,7 @@ export class ChatWorkload implements Workload {
   async #stream(
     client: SimClient,
     shard: SimShard,
-    request: { readonly body: object; readonly limitMs: number },
+    request: { readonly body: object; readonly limitMs: number; readonly pauseMs: number },
   ): Promise<Streamed | undefined> {
     const left = new AbortController();
     const timer = client.cluster.clock.setTimer(request.limitMs, () => left.abort());
@@ -74,7 +83,10 @@ export class ChatWorkload implements Workload {
     try {
       const answer = await client.open(shard, { method: 'POST', path: '/v1/chat/completions', body: request.body as never }, left.signal);
       if (answer.status !== 200) return undefined;
-      for await (const piece of answer.body) for (const event of eventsOf(piece)) take(streamed, event);
+      for await (const piece of answer.body) {
+        for (const event of eventsOf(piece)) take(streamed, event);
+        if (request.pauseMs > 0) await client.sleep(request.pauseMs);
+      }
     } catch (error) {
       if (!(error instanceof OstrakaError)) throw error;
       if (streamed.decision === undefined) return undefined;

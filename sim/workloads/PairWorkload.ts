@@ -9,7 +9,8 @@ const readAll = 'FOR d IN pairs RETURN d._key';
 /** Two documents a transaction, on any shards: together in every snapshot, and there for good once acknowledged. */
 export class PairWorkload implements Workload {
   readonly weight = 2;
-  readonly #acknowledged = new Set<string>();
+  /** When each was acknowledged. */
+  readonly #acknowledged = new Map<string, number>();
   #pairs = 0;
 
   async setUp(client: SimClient): Promise<void> {
@@ -23,7 +24,7 @@ export class PairWorkload implements Workload {
 
   async verify(client: SimClient): Promise<void> {
     for (const shard of client.cluster.shards) {
-      const before = new Set(this.#acknowledged);
+      const before = this.#visible(client);
       const answer = await client.query(shard, readAll, {});
       if (effectOf(answer) !== 'done') client.violate('liveness', `pairs cannot be read after all is healed: ${JSON.stringify(answer)}`);
       this.#check(client, answer, before);
@@ -37,13 +38,19 @@ export class PairWorkload implements Workload {
     const keys = [`${pair}-a`, `${pair}-b`];
     const answer = await client.query(client.anyShard(), 'FOR key IN @keys INSERT {_key: key, pair: @pair} INTO pairs', { keys, pair });
     const isDone = effectOf(answer) === 'done';
-    if (isDone) this.#acknowledged.add(pair);
+    if (isDone) this.#acknowledged.set(pair, client.nowMs);
     return isDone;
   }
 
   async #read(client: SimClient): Promise<void> {
-    const before = new Set(this.#acknowledged);
+    const before = this.#visible(client);
     this.#check(client, await client.query(client.anyShard(), readAll, {}), before);
+  }
+
+  /** What a snapshot taken from now on must hold. */
+  #visible(client: SimClient): ReadonlySet<string> {
+    const untilMs = client.nowMs - client.cluster.clockSlackMs;
+    return new Set([...this.#acknowledged].filter(([, atMs]) => atMs <= untilMs).map(([pair]) => pair));
   }
 
   #check(client: SimClient, answer: ClientAnswer, acknowledgedBefore: ReadonlySet<string>): void {

@@ -81,6 +81,7 @@ export class SimClient {
 
   #judge(request: ClientRequest, status: number, body: JsonValue): ClientAnswer {
     const code = status < 300 ? undefined : codeOf(body);
+    if (code !== undefined) this.cluster.world.reach(`answer ${code}`);
     this.#note(`answer ${status} ${code ?? ''} ${JSON.stringify(body)}`);
     if (code !== undefined && forbiddenCodes.has(code)) this.violate('answers', `${request.path} gave ${code}: ${JSON.stringify(body)}`);
     return { kind: 'answer', status, body, code };

@@ -1,12 +1,11 @@
-import { toAbortError } from '../../src/base/index.js';
-import type { Clock, Timer } from '../../src/platform/index.js';
+import { type Clock, sleepOn, type Timer } from '../../src/platform/index.js';
 import type { SimProcess } from './SimProcess.js';
 import type { SimWorld } from './SimWorld.js';
 
 /** Wall time at which every simulation begins. */
 const startMs = Date.UTC(2026, 0, 1);
 
-/** The clock of one process: the world's time. The wall clocks of all processes agree, as on one machine. */
+/** The clock of one process: the world's time, its wall clock set wrong by the skew of its process. */
 export class SimClock implements Clock {
   readonly #world: SimWorld;
   readonly #process: SimProcess;
@@ -17,7 +16,7 @@ export class SimClock implements Clock {
   }
 
   nowMs(): number {
-    return startMs + Math.floor(this.#world.nowMs);
+    return startMs + Math.floor(this.#world.nowMs + this.#process.clockSkewMs);
   }
 
   monotonicMs(): number {
@@ -25,21 +24,7 @@ export class SimClock implements Clock {
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(toAbortError(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        timer.cancel();
-        reject(toAbortError(signal as AbortSignal));
-      };
-      const timer = this.setTimer(delayMs, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+    return sleepOn(this, delayMs, signal);
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {

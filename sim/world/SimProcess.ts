@@ -4,6 +4,8 @@
  */
 export class SimProcess {
   readonly name: string;
+  /** How far its wall clock is from the world's. */
+  clockSkewMs = 0;
   #isAlive = true;
   #pausedUntilMs = 0;
 

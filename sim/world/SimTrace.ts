@@ -21,9 +21,8 @@ export class SimTrace {
   }
 
   add(line: string, bytes?: Uint8Array): void {
-    this.#hash.update(line);
-    if (bytes) this.#hash.update(bytes);
-    this.#hash.update('\n');
+    if (bytes) this.#hash.update(line).update(bytes).update('\n');
+    else this.#hash.update(`${line}\n`);
     this.#lines++;
     this.#onLine?.(line);
     this.#newest.push(line);

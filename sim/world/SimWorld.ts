@@ -35,6 +35,7 @@ export class SimWorld {
   readonly trace: SimTrace;
   readonly #heap = new EventHeap();
   readonly #violations: Violation[] = [];
+  readonly #reached = new Set<string>();
   #nowMs = 0;
   #order = 0;
   #eventsRun = 0;
@@ -85,6 +86,15 @@ export class SimWorld {
     this.note(`violation ${checker}: ${message}`);
     if (this.#violations.length >= violationsMax) return;
     this.#violations.push({ atMs: Math.round(this.#nowMs), checker, message, ...(detail === undefined ? {} : { detail }) });
+  }
+
+  /** A rare state came about. Over all seeds of a test each of `rareStates` must. */
+  reach(state: string): void {
+    this.#reached.add(state);
+  }
+
+  get reached(): readonly string[] {
+    return [...this.#reached];
   }
 
   /** Runs what happens up to `endMs`, then sets the time to it. */

@@ -12,6 +12,7 @@ export { asId, type CollectionId, type RequestId, type ShardId, type Transaction
 export type { JsonValue } from './JsonValue.js';
 export { LruMap } from './LruMap.js';
 export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';
+export { onAbort } from './onAbort.js';
 export { raceAbort } from './raceAbort.js';
 export { sha256Hex } from './sha256Hex.js';
 export { toAbortError } from './toAbortError.js';

@@ -1,3 +1,4 @@
+import { onAbort } from './onAbort.js';
 import { toAbortError } from './toAbortError.js';
 
 /** Waits for `work`, but no longer than until `signal` aborts; then rejects with the signal's reason as a typed error. `work` itself goes on. */
@@ -7,9 +8,7 @@ export function raceAbort<Value>(work: Promise<Value>, signal: AbortSignal): Pro
     return Promise.reject(toAbortError(signal));
   }
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(toAbortError(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
-    const settle = (): void => signal.removeEventListener('abort', onAbort);
+    const settle = onAbort(signal, () => reject(toAbortError(signal)));
     work.then(
       (value) => {
         settle();

@@ -5,13 +5,19 @@ import { cliError } from './errors.js';
 import { lockFolder } from './lockFolder.js';
 
 const markerName = 'ostraka-data.json';
-const format = 1;
+const format = 2;
+
+/** What its format says of a data folder. */
+export interface DataFolder {
+  /** Rows carry a checksum: since format 2. A folder keeps the format it was made with. */
+  readonly hasChecksums: boolean;
+}
 
 /**
  * Claims a folder for this process and checks who wrote it. The format and the engine are recorded in it. Errors: DATA_FOLDER_IN_USE,
  * DATA_FORMAT_NEWER (nothing is touched then), CONFIG_INVALID.
  */
-export async function openDataFolder(folder: string): Promise<void> {
+export async function openDataFolder(folder: string): Promise<DataFolder> {
   await mkdir(folder, { recursive: true });
   const marker = await readMarker(folder);
   if (marker && marker.format > format) {
@@ -22,6 +28,7 @@ export async function openDataFolder(folder: string): Promise<void> {
   }
   await lockFolder(folder);
   if (!marker) await writeFile(join(folder, markerName), `${JSON.stringify({ format, engine: 'lmdb' })}\n`);
+  return { hasChecksums: (marker?.format ?? format) >= 2 };
 }
 
 const readMarker = async (folder: string): Promise<{ readonly format: number } | undefined> => {

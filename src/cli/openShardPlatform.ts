@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { asId, type ShardId } from '../base/index.js';
+import { ChecksummedStore } from '../platform/index.js';
 import {
   ChildEngineLauncher,
   FastifyHttpListener,
@@ -31,18 +32,19 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
   const clock = new NodeClock();
   const { level, file } = config.log;
   const logger = PinoLogger.open({ level, destination: file ?? 2 });
-  await openDataFolder(config.dataFolder);
+  const { hasChecksums } = await openDataFolder(config.dataFolder);
   await mkdir(config.metadataFolder, { recursive: true });
   const [authority, certificate, key] = await Promise.all(
     [config.certificates.authority, config.certificates.certificate, config.certificates.key].map((path) => readFile(path, 'utf8')),
   );
   const { cluster, process: own } = config.shard;
+  const store = new LmdbOrderedStore({ folder: config.dataFolder, removeReserveBytes: config.shard.storage.removeReserveBytes });
   return {
     clock,
     random: new NodeRandom(),
     logger,
     metrics: new PrometheusMetrics(),
-    store: new LmdbOrderedStore({ folder: config.dataFolder, removeReserveBytes: config.shard.storage.removeReserveBytes }),
+    store: hasChecksums ? new ChecksummedStore(store) : store,
     metadata: new LmdbMetadataStore({ folder: config.metadataFolder, clock }),
     transport: new Http2Transport({
       clusterName: cluster.name,

@@ -95,6 +95,59 @@ describe('EngineSupervisor (R18)', () => {
     expect(clock.monotonicMs() - crashedMs).toBeLessThan(1000);
   });
 
+  it('kills an engine that hangs within its beats, starts it again, and sends what waited again', async () => {
+    const { clock, launcher, service, changes } = await open();
+    const expected = textOf(await read(service.generate(request('long '.repeat(100)), signal)));
+    const waiting = read(service.generate(request('long '.repeat(100)), signal));
+    await clock.sleep(50);
+    launcher.hang();
+    const hungMs = clock.monotonicMs();
+    expect(textOf(await waiting)).toBe(expected);
+    const { heartbeatIntervalMs, heartbeatsMissedMax } = engineOptions.parse({});
+    expect(clock.monotonicMs() - hungMs).toBeLessThan((heartbeatsMissedMax + 4) * heartbeatIntervalMs);
+    expect(changes.map(({ kind }) => kind)).toEqual(['up', 'down', 'up']);
+  });
+
+  it('fails a request whose text has begun with ENGINE_LOST when the engine hangs', async () => {
+    const { launcher, service } = await open();
+    const running = (async () => {
+      for await (const event of service.generate(request('x'), signal)) if (event.kind === 'text') launcher.hang();
+    })();
+    await expect(running).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
+  });
+
+  it('leaves an engine alone that answers, however long it works', async () => {
+    const { clock, service, changes } = await open();
+    const work = Promise.all(Array.from({ length: 6 }, (_, i) => read(service.generate(request(`${i} ${'long '.repeat(120)}`), signal))));
+    await clock.sleep(120_000);
+    await work;
+    expect(changes.map(({ kind }) => kind)).toEqual(['up']);
+  });
+
+  it('gives up an engine that is not warm in time', async () => {
+    const late = open(() => ({
+      launch: (_, launchSignal) =>
+        new Promise((_resolve, reject) => launchSignal.addEventListener('abort', () => reject(launchSignal.reason), { once: true })),
+    }));
+    await expect(late).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
+  });
+
+  it('reports a queue time that fades when nobody waits any more, also after a fault', async () => {
+    const { clock, launcher, service } = await open();
+    const work = Array.from({ length: 8 }, (_, i) => read(service.generate(request(`${i} ${'long '.repeat(120)}`), signal)));
+    await clock.sleep(500);
+    launcher.hang();
+    await Promise.all(work);
+    const afterMs = service.load().avgLlmQueueMs;
+    expect(afterMs).toBeGreaterThan(500);
+    await clock.sleep(engineOptions.parse({}).queueTimeHalfLifeMs);
+    expect(service.load().avgLlmQueueMs).toBeLessThanOrEqual(afterMs / 2 + 1);
+    await clock.sleep(60_000);
+    expect(service.load()).toMatchObject({ avgLlmQueueMs: 0, pendingLlmRequests: 0 });
+    await read(service.generate(request('x'), signal));
+    expect(service.load().avgLlmQueueMs).toBeLessThan(100);
+  });
+
   it('reloads adapters before anyone sees the new engine, and drops one that is gone', async () => {
     let refused = '';
     const { launcher, service, changes, clock } = await open((inner) => ({

@@ -18,8 +18,10 @@ import {
   platformError,
   type Timer,
 } from '../platform/index.js';
+import { EngineHeartbeat } from './EngineHeartbeat.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
 import type { EngineOptions } from './options.js';
+import { QueueTimes } from './QueueTimes.js';
 
 export interface EngineSupervisorParts {
   readonly launcher: EngineLauncher;
@@ -50,13 +52,14 @@ interface Gate {
 
 /**
  * Keeps one engine alive for a shard (R18) and is its ModelService: starts it, starts it again when it goes (at once, then with growing
- * waits), reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
+ * waits), ends one that hangs, reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
  * While there is no engine, requests wait up to `readyWaitMsMax`, then fail with ENGINE_LOADING. Errors: those of ModelService.
  */
 export class EngineSupervisor implements ModelService {
   readonly #parts: EngineSupervisorParts;
   readonly #metrics: EngineMetrics;
   readonly #stopping = new AbortController();
+  readonly #queueTimes: QueueTimes;
   readonly #adapters = new Map<string, WantedAdapter>();
   readonly #listeners = new Set<(change: EngineChange) => void>();
   #gate: Gate = makeGate();
@@ -69,13 +72,13 @@ export class EngineSupervisor implements ModelService {
   constructor(parts: EngineSupervisorParts) {
     this.#parts = parts;
     this.#metrics = declareEngineMetrics(parts.metrics);
+    this.#queueTimes = new QueueTimes(parts.options);
   }
 
   /** Starts the first engine; resolves when it is warm. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE, ENGINE_LOST (it ended while it loaded). */
   async start(signal: AbortSignal): Promise<void> {
-    const { launcher, config, clock } = this.#parts;
-    const engine = await launcher.launch(config, AbortSignal.any([signal, this.#stopping.signal]));
-    const startedMs = clock.monotonicMs();
+    const engine = await this.#launch(AbortSignal.any([signal, this.#stopping.signal]));
+    const startedMs = this.#parts.clock.monotonicMs();
     this.#up(engine);
     this.#keeper = this.#keep(engine, startedMs);
     this.#publish();
@@ -112,6 +115,25 @@ export class EngineSupervisor implements ModelService {
   }
 
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+    const { clock } = this.#parts;
+    const enqueuedMs = clock.monotonicMs();
+    this.#queueTimes.enqueued(enqueuedMs);
+    let isWaiting = true;
+    try {
+      for await (const event of this.#generateOnAny(request, signal)) {
+        if (isWaiting && event.kind === 'admitted') {
+          isWaiting = false;
+          this.#queueTimes.admitted(clock.monotonicMs() - enqueuedMs, clock.monotonicMs());
+        }
+        yield event;
+      }
+    } finally {
+      if (isWaiting) this.#queueTimes.gaveUp(clock.monotonicMs());
+    }
+  }
+
+  /** On this engine or, when it is lost before any text, on the next. */
+  async *#generateOnAny(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
     let admitted = false;
     let textSeen = false;
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
@@ -167,9 +189,11 @@ export class EngineSupervisor implements ModelService {
   }
 
   load(): LoadReport {
-    if (this.#engine !== undefined) return this.#engine.modelService.load();
     const sequencesTotal = this.#parts.config.sequences;
-    return { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
+    const none = { pendingLlmRequests: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
+    // The engine reports when it works: what it said last of its queue would stand for as long as it is idle.
+    const avgLlmQueueMs = this.#queueTimes.meanMs(this.#parts.clock.monotonicMs());
+    return { ...(this.#engine?.modelService.load() ?? none), avgLlmQueueMs };
   }
 
   async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>): Promise<Value> {
@@ -237,10 +261,39 @@ export class EngineSupervisor implements ModelService {
     return restarts === 0 ? 0 : Math.min(restartDelayMsMin * 2 ** (restarts - 1), restartDelayMsMax);
   }
 
+  /** A warm engine whose heart is watched from here on: loading its adapters may hang, too. */
+  async #launch(signal: AbortSignal): Promise<LaunchedEngine> {
+    const { launcher, config, clock, options } = this.#parts;
+    const patience = new AbortController();
+    const late = platformError('ENGINE_LOST', `the engine was not warm within ${options.launchMsMax} ms`);
+    const timer = clock.setTimer(options.launchMsMax, () => patience.abort(late));
+    try {
+      const engine = await launcher.launch(config, AbortSignal.any([signal, patience.signal]));
+      this.#watch(engine);
+      return engine;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #watch(engine: LaunchedEngine): void {
+    const { clock, options, logger } = this.#parts;
+    const heartbeat = new EngineHeartbeat({
+      engine,
+      clock,
+      options,
+      onHung: () => {
+        logger.warn('engine.hung', { pid: engine.pid, beats: options.heartbeatsMissedMax });
+        engine.kill();
+      },
+    });
+    heartbeat.start();
+    void engine.exited.then(() => heartbeat.stop());
+  }
+
   async #launchWithAdapters(): Promise<LaunchedEngine> {
-    const { launcher, config } = this.#parts;
     const { signal } = this.#stopping;
-    const engine = await launcher.launch(config, signal);
+    const engine = await this.#launch(signal);
     for (const [digest, { path, adapter }] of this.#adapters) {
       try {
         await engine.modelService.loadAdapter({ path, scale: adapter.scale, digest }, signal);

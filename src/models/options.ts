@@ -7,6 +7,21 @@ export const engineOptions = z.strictObject({
   stableMs: z.int().min(1).default(30_000).describe('an engine that lived this long starts the count of restarts anew, ms'),
   readyWaitMsMax: z.int().min(0).default(5000).describe('how long a request waits for an engine that restarts before ENGINE_LOADING, ms'),
   requestRetriesMax: z.int().min(0).max(3).default(1).describe('times a request without text is sent again after its engine was lost'),
+  launchMsMax: z
+    .int()
+    .min(1000)
+    .default(600_000)
+    .describe('an engine that is not warm after so long is ended, ms: models are read and checked'),
+  heartbeatIntervalMs: z.int().min(10).default(1000).describe('how often the engine is asked for a sign of life, ms'),
+  heartbeatsMissedMax: z
+    .int()
+    .min(2)
+    .default(20)
+    .describe(
+      'beats in a row without an answer after which a hung engine is killed; the engine answers between two steps, and the longest step ' +
+        '(256 rows of prefill with a pack of embeddings) takes under 2 s on one slow core: ten times that',
+    ),
+  queueTimeHalfLifeMs: z.int().min(1).default(2000).describe('the reported mean queue time fades by half in this while nobody waits, ms'),
   loadPublishMs: z.int().min(100).default(1000).describe('how often the load of the engine goes into the metrics, ms'),
 });
 

@@ -20,6 +20,11 @@ export interface LaunchedEngine {
   readonly pid: number;
   /** Resolves when the engine is gone, for whatever reason; requests in flight fail with ENGINE_LOST first. */
   readonly exited: Promise<{ readonly reason: string }>;
+  /** Resolves when the engine answers, which it does between any two steps; never when it hangs; may reject when it is gone. */
+  ping(): Promise<void>;
+  /** Ends it at once, whatever it does; `exited` then resolves. For an engine that hangs. */
+  kill(): void;
+  /** Ends it in order, by force when it takes long. */
   stop(): Promise<void>;
 }
 

@@ -135,7 +135,7 @@ export interface LoadedAdapter {
 export interface LoadReport {
   /** Requests queued or running. */
   readonly pendingLlmRequests: number;
-  /** Mean time in queue of the last admissions. */
+  /** Mean time in queue of the last admissions; as a shard reports it, weighted by time and fading while nobody waits. */
   readonly avgLlmQueueMs: number;
   /** Adapter digests with running requests. */
   readonly activeLoraAdapters: readonly string[];

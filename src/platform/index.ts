@@ -1,5 +1,6 @@
 // platform: the ports through which core meets time, chance, disk, network, metadata and models. No defaults, so that none can be
 // forgotten; each has one conformance suite (./conformance) that the real adapter and its simulated twin both pass.
+export { ChecksummedStore } from './ChecksummedStore.js';
 export type { Clock, Timer } from './Clock.js';
 export type { EngineConfig, EngineLauncher, LaunchedEngine } from './EngineLauncher.js';
 export { platformError, platformErrors } from './errors.js';
@@ -30,4 +31,5 @@ export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from 
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';
+export { sleepOn } from './sleepOn.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';

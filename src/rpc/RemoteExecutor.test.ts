@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock, SleepingClock, settle } from '../../test/support/ManualClock.js';
 import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
@@ -71,6 +72,32 @@ const once = (changes: Partial<RemoteCall> = {}) => call({ idempotent: false, ..
 beforeEach(() => start(new SleepingClock()));
 
 describe('a call', () => {
+  it('leaves nothing on the stop signal that all calls of a component share: 1,000 at once, 10,000 one after the other', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const stop = new AbortController();
+    let pass = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      pass = resolve;
+    });
+    transport.answer = async function* (asked) {
+      await gate;
+      yield* frames(asked, [1]);
+    };
+    const together = Promise.all(Array.from({ length: 1000 }, () => once({ signal: stop.signal })));
+    await settle();
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+    pass();
+    await together;
+    for (let i = 0; i < 10_000; i++) await once({ signal: stop.signal });
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    expect(clock.timers).toBe(0);
+    await settle();
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('answers the value, passes on deadline and clock, and observes the clock of the peer', async () => {
     script([{ y: 2 }]);
     expect(await call({ deadlineMs: 1234.4 })).toEqual({ y: 2 });

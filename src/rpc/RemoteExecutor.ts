@@ -104,22 +104,23 @@ export class RemoteExecutor {
       deadlineMs: call.deadlineMs ?? this.#options.requestTimeoutMs,
       signal: call.signal,
     });
-    const consumer = new AbortController();
-    const signal = AbortSignal.any([deadline.signal, consumer.signal]);
+    let isOver = false;
     let outcome: 'success' | 'failure' | 'neutral' = 'neutral';
     try {
-      for await (const value of this.#frames(call, body, signal)) {
+      for await (const value of this.#frames(call, body, deadline.signal)) {
         guard.proven();
         yield value;
       }
+      isOver = true;
       outcome = 'success';
     } catch (thrown) {
+      isOver = true;
       const error = toOstrakaError(thrown);
       outcome = outcomeOf(error, { gaveUp: call.signal.aborted, timedOut: deadline.signal.aborted });
       throw this.#translate(call, error);
     } finally {
       deadline.cancel();
-      consumer.abort(baseError('CANCELLED', 'the caller needs no more of the answer'));
+      if (!isOver) deadline.abort(baseError('CANCELLED', 'the caller needs no more of the answer'));
       guard.end(outcome);
       this.#metrics.calls.add(1, { method: call.method, outcome });
       this.#metrics.duration.observe((this.#clock.monotonicMs() - startedMs) / 1000, { method: call.method });

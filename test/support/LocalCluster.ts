@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePortBlock } from './freePortBlock.js';
 
 export interface ClusterShard {
   readonly id: string;
@@ -14,21 +14,6 @@ export interface ClusterShard {
 }
 
 type ClusterEvent = { readonly event: string; readonly id?: string } & Partial<ClusterShard>;
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
-
-const freePortBlock = async (shards: number): Promise<number> => {
-  for (let port = 20_000 + (process.pid % 20_000); port < 60_000; port += 211) {
-    const wanted = Array.from({ length: shards }, (_, i) => [port + i, port + 100 + i]).flat();
-    if ((await Promise.all(wanted.map(isFree))).every(Boolean)) return port;
-  }
-  throw new Error('no block of free ports');
-};
 
 /** A cluster of real processes, started as a user starts it. Ends what it started, by process id. */
 export class LocalCluster {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/platform/index.js';
+import { type Clock, sleepOn, type Timer } from '../../src/platform/index.js';
 
 interface Entry {
   readonly dueMs: number;
@@ -23,14 +23,7 @@ export class ManualClock implements Clock {
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const timer = this.setTimer(delayMs, resolve);
-      signal?.addEventListener('abort', () => {
-        timer.cancel();
-        reject(signal.reason);
-      });
-    });
+    return sleepOn(this, delayMs, signal);
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {

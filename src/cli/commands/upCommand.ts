@@ -8,6 +8,7 @@ import { checkPorts } from '../up/checkPorts.js';
 import { loadSample } from '../up/loadSample.js';
 import { prepareShards } from '../up/prepareShards.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
+import { shardProcessOptions } from '../up/shardProcessOptions.js';
 import type { UpOptions } from '../up/UpOptions.js';
 
 export interface UpFlags {
@@ -39,7 +40,11 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   };
   const prepared = await prepareShards(options, models);
   const reporter = makeReporter(options);
-  const processes = new ShardProcesses({ onEvent: (event) => reporter.event(event) });
+  const processes = new ShardProcesses({
+    options: shardProcessOptions.parse({}),
+    mainPath: fileURLToPath(new URL('../main.js', import.meta.url)),
+    onEvent: (event) => reporter.event(event),
+  });
   try {
     const stopped = new Promise<'stopped'>((done) => stopping.signal.addEventListener('abort', () => done('stopped'), { once: true }));
     const ready = await Promise.race([processes.start(prepared), stopped]);

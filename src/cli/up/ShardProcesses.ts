@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { OstrakaError } from '../../base/index.js';
 import { cliError } from '../errors.js';
 import type { ShardMessage } from '../shardMessages.js';
 import type { PreparedShard } from './prepareShards.js';
+import type { ShardProcessOptions } from './shardProcessOptions.js';
 
 export type ReadyShard = Extract<ShardMessage, { readonly kind: 'ready' }> & { readonly pid: number };
 
@@ -11,17 +11,6 @@ export type ShardEvent =
   | { readonly kind: 'shard-ready'; readonly shard: ReadyShard }
   | { readonly kind: 'shard-lost'; readonly shardId: string; readonly reason: string }
   | { readonly kind: 'shard-failed'; readonly shardId: string; readonly reason: string };
-
-const limits = {
-  /** A shard that answers no liveness probe so often in a row hangs: it is ended and started again. */
-  probeIntervalMs: 5_000,
-  probeTimeoutMs: 5_000,
-  probesMissedMax: 6,
-  restartDelayMsMin: 200,
-  restartDelayMsMax: 10_000,
-  stopMsMax: 4_000,
-  stableMs: 30_000,
-} as const;
 
 interface Running {
   readonly prepared: PreparedShard;
@@ -31,15 +20,21 @@ interface Running {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** The shard processes of one `up`: starts them, starts one that dies again (with growing waits), ends them all. */
+export interface ShardProcessesParts {
+  readonly options: ShardProcessOptions;
+  /** The compiled entry of the program, which every shard runs. */
+  readonly mainPath: string;
+  readonly onEvent: (event: ShardEvent) => void;
+}
+
+/** The shard processes of one `up`: starts them, starts one that dies or hangs again (with growing waits), ends them all. */
 export class ShardProcesses {
   readonly #running: Running[] = [];
-  readonly #onEvent: (event: ShardEvent) => void;
-  readonly #mainPath = fileURLToPath(new URL('../main.js', import.meta.url));
+  readonly #parts: ShardProcessesParts;
   #isStopping = false;
 
-  constructor(options: { readonly onEvent: (event: ShardEvent) => void }) {
-    this.#onEvent = options.onEvent;
+  constructor(parts: ShardProcessesParts) {
+    this.#parts = parts;
   }
 
   /** Resolves when every shard is ready; rejects with the first failure of the first start. */
@@ -56,61 +51,72 @@ export class ShardProcesses {
   /** Asks all to stop, kills what is left after `stopMsMax`; resolves when every process is gone. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all(this.#running.map((running) => stopOne(running)));
+    await Promise.all(this.#running.map((running) => stopOne(running, this.#parts.options.stopMsMax)));
   }
 
   #spawn(running: Running, first?: { readonly resolve: (ready: ReadyShard) => void; readonly reject: (error: unknown) => void }): void {
     const { shardId, configFile, logFile } = running.prepared;
-    const child = fork(this.#mainPath, ['start', '--config', configFile], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] });
+    const child = fork(this.#parts.mainPath, ['start', '--config', configFile], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [],
+    });
     running.child = child;
     running.startedAtMs = performance.now();
     let failure: OstrakaError | undefined;
     let isReady = false;
+    const startTimer = setTimeout(() => child.kill('SIGKILL'), this.#parts.options.startMsMax);
     child.on('message', (raw) => {
       const message = raw as ShardMessage;
       if (message.kind === 'failed') failure = new OstrakaError(message.error);
       if (message.kind !== 'ready') return;
       isReady = true;
+      clearTimeout(startTimer);
       const ready = { ...message, pid: child.pid ?? 0 };
       first?.resolve(ready);
-      this.#onEvent({ kind: 'shard-ready', shard: ready });
-      watch(child, ready.httpUrl);
+      this.#parts.onEvent({ kind: 'shard-ready', shard: ready });
+      watch(child, ready.httpUrl, this.#parts.options);
     });
     child.on('exit', (code, signal) => {
       running.child = undefined;
+      clearTimeout(startTimer);
       const reason = failure?.message ?? `ended with ${signal ?? `code ${code}`}; its log: ${logFile}`;
       if (!isReady) first?.reject(failure ?? cliError('SHARD_START_FAILED', `${shardId} ${reason}`));
       if (this.#isStopping || (!isReady && first)) return;
-      this.#onEvent({ kind: isReady ? 'shard-lost' : 'shard-failed', shardId, reason });
+      this.#parts.onEvent({ kind: isReady ? 'shard-lost' : 'shard-failed', shardId, reason });
       this.#restart(running);
     });
   }
 
   #restart(running: Running): void {
-    if (performance.now() - running.startedAtMs > limits.stableMs) running.restarts = 0;
-    const delayMs = running.restarts === 0 ? 0 : Math.min(limits.restartDelayMsMax, limits.restartDelayMsMin * 2 ** running.restarts);
+    const { stableMs, restartDelayMsMin, restartDelayMsMax } = this.#parts.options;
+    if (performance.now() - running.startedAtMs > stableMs) running.restarts = 0;
+    const delayMs = running.restarts === 0 ? 0 : Math.min(restartDelayMsMax, restartDelayMsMin * 2 ** running.restarts);
     running.restarts++;
     running.timer = setTimeout(() => this.#spawn(running), delayMs);
   }
 }
 
 /** Probes a shard until it ends; kills it when it hangs. */
-const watch = (child: ChildProcess, httpUrl: string): void => {
+const watch = (child: ChildProcess, httpUrl: string, options: ShardProcessOptions): void => {
   let missed = 0;
+  let isAsking = false;
   const probe = async (): Promise<void> => {
-    const isAlive = await fetch(`${httpUrl}/health/live`, { signal: AbortSignal.timeout(limits.probeTimeoutMs) }).then(
+    if (isAsking) return; // a probe that takes longer than the interval is one probe
+    isAsking = true;
+    const isAlive = await fetch(`${httpUrl}/health/live`, { signal: AbortSignal.timeout(options.probeTimeoutMs) }).then(
       ({ ok }) => ok,
       () => false,
     );
+    isAsking = false;
     missed = isAlive ? 0 : missed + 1;
-    if (missed >= limits.probesMissedMax) child.kill('SIGKILL');
+    if (missed >= options.probesMissedMax) child.kill('SIGKILL');
   };
-  const timer = setInterval(() => void probe(), limits.probeIntervalMs);
+  const timer = setInterval(() => void probe(), options.probeIntervalMs);
   timer.unref();
   child.once('exit', () => clearInterval(timer));
 };
 
-const stopOne = (running: Running): Promise<void> =>
+const stopOne = (running: Running, stopMsMax: number): Promise<void> =>
   new Promise((resolve) => {
     clearTimeout(running.timer);
     const { child } = running;
@@ -118,7 +124,7 @@ const stopOne = (running: Running): Promise<void> =>
       resolve();
       return;
     }
-    const timer = setTimeout(() => child.kill('SIGKILL'), limits.stopMsMax);
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
     child.once('exit', () => {
       clearTimeout(timer);
       resolve();

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { OstrakaError, toAbortError } from '../../base/index.js';
+import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
 import { type EngineConfig, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand, EngineMessage } from './engineMessages.js';
@@ -30,16 +30,22 @@ export class ChildEngineLauncher implements EngineLauncher {
   async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
     if (signal.aborted) throw toAbortError(signal);
     const child = new EngineChild(this.#options);
-    const onAbort = (): void => child.kill();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const forget = onAbort(signal, () => child.kill());
     try {
       const modelService = await child.start(config);
-      return { modelService, pid: child.pid, exited: child.exited, stop: () => child.stop() };
+      return {
+        modelService,
+        pid: child.pid,
+        exited: child.exited,
+        ping: () => child.ping(),
+        kill: () => child.kill(),
+        stop: () => child.stop(),
+      };
     } catch (error) {
       child.kill();
       throw signal.aborted ? toAbortError(signal) : error;
     } finally {
-      signal.removeEventListener('abort', onAbort);
+      forget();
     }
   }
 }
@@ -49,6 +55,7 @@ class EngineChild {
   readonly #process: ChildProcess;
   readonly #options: ChildEngineLauncherOptions;
   #service: ChildModelService | undefined;
+  #pings: (() => void)[] = [];
   #stderr = '';
 
   constructor(options: ChildEngineLauncherOptions) {
@@ -81,7 +88,8 @@ class EngineChild {
   start(config: EngineConfig): Promise<ChildModelService> {
     return new Promise((resolve, reject) => {
       this.#process.on('message', (message: EngineMessage) => {
-        if (message.kind === 'failed') reject(new OstrakaError(message.error));
+        if (message.kind === 'pong') this.#answerPings();
+        else if (message.kind === 'failed') reject(new OstrakaError(message.error));
         else if (message.kind !== 'ready') this.#service?.receive(message);
         else {
           this.#service = new ChildModelService({ send: (command) => this.#send(command), facts: message.facts, load: message.load });
@@ -90,6 +98,13 @@ class EngineChild {
       });
       void this.exited.then(({ reason }) => reject(platformError('ENGINE_LOST', `the engine ended while it loaded: ${reason}`)));
       this.#send({ kind: 'start', config });
+    });
+  }
+
+  ping(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pings.push(resolve);
+      this.#send({ kind: 'ping' });
     });
   }
 
@@ -102,6 +117,11 @@ class EngineChild {
 
   kill(): void {
     this.#process.kill('SIGKILL');
+  }
+
+  /** Any answer is a sign of life for all who asked. */
+  #answerPings(): void {
+    for (const answer of this.#pings.splice(0)) answer();
   }
 
   #send(command: EngineCommand): void {

@@ -1,4 +1,4 @@
-import { AsyncQueue, assert, OstrakaError, type OstrakaErrorJson, raceAbort, toAbortError } from '../../base/index.js';
+import { AsyncQueue, assert, OstrakaError, type OstrakaErrorJson, onAbort, raceAbort, toAbortError } from '../../base/index.js';
 import {
   type EmbedRequest,
   type EmbedResult,
@@ -58,15 +58,14 @@ export class ChildModelService implements ModelService {
       { kind: 'generate', request },
       { onEvent: (event) => events.push(event), onEnd: () => events.close(), onError: (error) => events.fail(error) },
     );
-    const onAbort = (): void => {
+    const forget = onAbort(signal, () => {
       this.#abandon(call);
       events.fail(toAbortError(signal));
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
+    });
     try {
       yield* events;
     } finally {
-      signal.removeEventListener('abort', onAbort);
+      forget();
       this.#abandon(call);
     }
   }

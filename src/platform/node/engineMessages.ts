@@ -22,11 +22,12 @@ export type EngineCall =
   | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
   | { readonly kind: 'unloadAdapter'; readonly digest: string };
 
-/** Shard to engine. `start` comes first and once. */
+/** Shard to engine. `start` comes first and once; `ping` is answered by `pong` as soon as the engine's loop turns. */
 export type EngineCommand =
   | { readonly kind: 'start'; readonly config: EngineConfig }
   | { readonly kind: 'call'; readonly call: number; readonly body: EngineCall }
-  | { readonly kind: 'abort'; readonly call: number };
+  | { readonly kind: 'abort'; readonly call: number }
+  | { readonly kind: 'ping' };
 
 export type EngineValue = EmbedResult | LoadedAdapter | number | null;
 
@@ -47,4 +48,5 @@ export type EngineMessage =
   | { readonly kind: 'ready'; readonly facts: EngineFacts; readonly load: LoadReport }
   | { readonly kind: 'failed'; readonly error: OstrakaErrorJson }
   | { readonly kind: 'batch'; readonly items: readonly EngineItem[] }
-  | { readonly kind: 'load'; readonly load: LoadReport };
+  | { readonly kind: 'load'; readonly load: LoadReport }
+  | { readonly kind: 'pong' };

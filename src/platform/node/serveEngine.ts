@@ -15,7 +15,8 @@ export function serveEngine(open: (config: EngineConfig) => ModelService | Promi
   process.on('disconnect', () => process.exit(0));
   let server: EngineServer | undefined;
   process.on('message', (message: EngineCommand) => {
-    if (message.kind !== 'start') server?.receive(message);
+    if (message.kind === 'ping') send({ kind: 'pong' });
+    else if (message.kind !== 'start') server?.receive(message);
     else
       start(open, message.config).then(
         (opened) => {
@@ -64,7 +65,7 @@ class EngineServer {
     this.#service = service;
   }
 
-  receive(command: Exclude<EngineCommand, { kind: 'start' }>): void {
+  receive(command: Extract<EngineCommand, { kind: 'call' | 'abort' }>): void {
     if (command.kind === 'abort') {
       this.#aborts.get(command.call)?.abort();
       return;

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EngineSupervisor, engineOptions } from '../../../src/models/index.js';
+import { type EngineOptions, EngineSupervisor, engineOptions } from '../../../src/models/index.js';
 import {
   type EngineConfig,
   type GenerateEvent,
@@ -57,9 +59,9 @@ describe('an engine in a child process (R18)', () => {
     launched = undefined;
   });
 
-  const supervise = async (): Promise<EngineSupervisor> => {
+  const supervise = async (overrides: Partial<EngineOptions> = {}): Promise<EngineSupervisor> => {
     const logger = PinoLogger.open({ level: 'error', destination: 2 });
-    const options = engineOptions.parse({});
+    const options = engineOptions.parse(overrides);
     supervisor = new EngineSupervisor({ launcher, config, options, clock, logger, metrics: new PrometheusMetrics() });
     await supervisor.start(signal);
     return supervisor;
@@ -131,6 +133,58 @@ describe('an engine in a child process (R18)', () => {
     expect(clock.monotonicMs() - startedMs).toBeLessThan(5000);
     expect(service.enginePid).not.toBe(enginePid);
     expect(await textOf(service.generate(adapted, signal))).toBe(expectedAdapted);
+  });
+
+  it('ends a child that stands still (SIGSTOP) within its beats and starts another; what waited is sent again', async () => {
+    const service = await supervise({ heartbeatIntervalMs: 100, heartbeatsMissedMax: 10 });
+    const expected = await textOf(service.generate(request('What is 17 times 3?'), signal));
+    const { enginePid } = service;
+    process.kill(enginePid, 'SIGSTOP');
+    const startedMs = clock.monotonicMs();
+    expect(await textOf(service.generate(request('What is 17 times 3?'), signal))).toBe(expected);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000);
+    expect(service.enginePid).not.toBe(enginePid);
+    expect(isRunning(enginePid)).toBe(false);
+  });
+
+  it('answers its beats while it prefills as much as fits: a long prompt is no hang', async () => {
+    const service = await supervise({ heartbeatIntervalMs: 100, heartbeatsMissedMax: 20 });
+    const { enginePid } = service;
+    const long = Array.from({ length: 4 }, (_, i) => request(`${i} ${'word '.repeat(420)}`, 8));
+    const texts = ['one', 'two', 'three'].map((text) => `${text} `.repeat(60));
+    await Promise.all([
+      ...long.map((asked) => textOf(service.generate(asked, signal))),
+      service.embed({ requestId: 'e', model: 'default', texts }, signal),
+    ]);
+    expect(service.enginePid).toBe(enginePid);
+  });
+
+  it('ends a child whose native call never returns, before it is warm as well as after', async () => {
+    const stuck = (when: 'warm' | 'cold'): ChildEngineLauncher => {
+      const folder = mkdtempSync(join(tmpdir(), 'ostraka-stuck-'));
+      const path = join(folder, 'stuckEngine.mjs');
+      const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+      const load = '{ pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 }';
+      const ready = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true } }, load: ${load} }`;
+      const onStart = when === 'cold' ? block : `process.send(${ready})`;
+      writeFileSync(path, `process.on('message', (m) => { if (m.kind === 'start') ${onStart}; if (m.kind === 'call') ${block}; });`);
+      return new ChildEngineLauncher({
+        engineMainPath: path,
+        stopMsMax: 1000,
+        logger: PinoLogger.open({ level: 'error', destination: 2 }),
+      });
+    };
+    const options = engineOptions.parse({ launchMsMax: 1500, heartbeatIntervalMs: 50, heartbeatsMissedMax: 6, requestRetriesMax: 0 });
+    const parts = { config, options, clock, logger: PinoLogger.open({ level: 'error', destination: 2 }) };
+    const cold = new EngineSupervisor({ ...parts, launcher: stuck('cold'), metrics: new PrometheusMetrics() });
+    await expect(cold.start(signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+    supervisor = new EngineSupervisor({ ...parts, launcher: stuck('warm'), metrics: new PrometheusMetrics() });
+    await supervisor.start(signal);
+    const { enginePid } = supervisor;
+    await expect(supervisor.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
+    for (let waits = 0; supervisor.enginePid === 0 && waits < 50; waits++) await clock.sleep(100);
+    expect(supervisor.enginePid).not.toBe(enginePid);
+    expect(isRunning(enginePid)).toBe(false);
   });
 
   it('does not retry a request whose text has begun: ENGINE_LOST', async () => {

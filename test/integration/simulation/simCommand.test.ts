@@ -13,11 +13,11 @@ describe('ostraka sim', () => {
   });
 
   it('ends with 1 and the violation when a promise is broken', () => {
-    const { status, stdout } = sim('--seed', '1', '--bug', 'half-commit');
+    const { status, stdout } = sim('--seed', '1', '--bug', 'leaked-slot');
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       seed: 1,
-      violations: expect.arrayContaining([expect.objectContaining({ checker: 'bank' })]),
+      violations: expect.arrayContaining([expect.objectContaining({ checker: 'slots' })]),
     });
   });
 
