@@ -29,7 +29,7 @@ describe('three shards on real weights', () => {
   it('is ready within 15 s once the models are cached, three shards with one engine each', () => {
     expect(cluster.shards.map(({ id }) => id)).toEqual(['shard-0', 'shard-1', 'shard-2']);
     expect(cluster.shards.every(({ enginePid }) => isRunning(enginePid))).toBe(true);
-    expect(cluster.readyMs).toBeLessThan(process.env['CI'] ? 30_000 : 15_000);
+    expect(cluster.readyMs).toBeLessThan(15_000);
   });
 
   it('embeds every row on the shard that owns it, and no text crosses shards (R28)', async () => {
