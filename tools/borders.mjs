@@ -13,13 +13,13 @@ const ownPath = (name) => (name === 'platform' ? '^src/platform/(?!node/|conform
 
 const rulesOf = ([name, { imports, npm }]) => {
   const from = { path: ownPath(name), pathNot: test };
-  const entry = (other) => `^${folderOf(other)}/index\\.ts$`;
+  const entry = (other) => `^${folderOf(other)}/(index|engine)\\.ts$`;
   const allowed = [ownPath(name), '^src/base/index\\.ts$', ...imports.map(entry)];
   const packages = npm.map((id) => `(^|/)node_modules/${escapeRegex(id).replace('\\*', '[^/]+')}(/|$)`);
   const builtin = nodeModules.includes(name) ? ['^node:', '^[a-z0-9_/]+$'] : [];
   return {
     name: `${name}-imports`,
-    comment: `${name} may import base, ${imports.join(', ') || 'nothing else of the project'}, each through its index.ts`,
+    comment: `${name} may import base, ${imports.join(', ') || 'nothing else of the project'}, each through its index.ts (or engine.ts, where it has one)`,
     severity: 'error',
     from,
     to: { pathNot: [...allowed, ...packages, ...builtin].join('|') },

@@ -8,8 +8,8 @@ import {
   PinoLogger,
   PrometheusMetrics,
   serveEngine,
-} from '../platform/node/index.js';
-import { assembleEngine } from '../shard/index.js';
+} from '../platform/node/engine.js';
+import { assembleEngine } from '../shard/engine.js';
 
 serveEngine((config) => {
   const { chatModel, embeddingModel, sequences, contextTokens, threads } = config;

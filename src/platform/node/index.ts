@@ -2,6 +2,7 @@
 
 export { ChildEngineLauncher, type ChildEngineLauncherOptions } from './ChildEngineLauncher.js';
 export { DiskFileStore } from './DiskFileStore.js';
+export * from './engine.js';
 export { FastifyHttpListener } from './FastifyHttpListener.js';
 export { fetchWheel, type WheelRequest } from './fetchWheel.js';
 export { Http2Transport, type Http2TransportOptions, type TransportCertificates } from './Http2Transport.js';
@@ -9,13 +10,5 @@ export { hashFile } from './hashFile.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
 export { checkModelFile } from './llama/checkModelFile.js';
-export { LlamaEmbeddingBackend, type LlamaEmbeddingOptions } from './llama/LlamaEmbeddingBackend.js';
-export { LlamaStepBackend, type LlamaStepOptions } from './llama/LlamaStepBackend.js';
 export { quantizeModel } from './llama/quantizeModel.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
-export { NodeClock } from './NodeClock.js';
-export { NodeRandom } from './NodeRandom.js';
-export { NodeStepPacer } from './NodeStepPacer.js';
-export { PinoLogger } from './PinoLogger.js';
-export { PrometheusMetrics } from './PrometheusMetrics.js';
-export { serveEngine } from './serveEngine.js';

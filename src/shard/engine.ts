@@ -1,0 +1,2 @@
+// What the engine child needs of shard, by itself.
+export { type AssembledEngine, assembleEngine, type EnginePlatform } from './assembleEngine.js';
