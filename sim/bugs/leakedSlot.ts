@@ -18,7 +18,8 @@ const leaking = (service: ModelService): ModelService => {
     models: () => service.models(),
     adapters: () => service.adapters(),
     embed: (request, signal) => service.embed(request, signal),
-    countTokens: (model, text, signal) => service.countTokens(model, text, signal),
+    tokenize: (model, text, signal) => service.tokenize(model, text, signal),
+    detokenize: (model, tokens, signal) => service.detokenize(model, tokens, signal),
     loadAdapter: (adapter, signal) => service.loadAdapter(adapter, signal),
     unloadAdapter: (digest, signal) => service.unloadAdapter(digest, signal),
     load: () => {

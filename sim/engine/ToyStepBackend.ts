@@ -57,6 +57,7 @@ export class ToyStepBackend implements StepBackend {
       contextTokens,
       rowsMax,
       beginToken: startToken,
+      addsBeginToken: false,
       endTokens: new Set([endToken]),
       chatTemplate,
       beginText: '<|im_start|>',

@@ -104,6 +104,15 @@ export class ClusterModelService {
     return this.#local.embed(request, signal);
   }
 
+  /** Token ids, by the model of this shard. */
+  tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
+    return this.#local.tokenize(model, text, signal);
+  }
+
+  detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
+    return this.#local.detokenize(model, tokens, signal);
+  }
+
   /** The route a request would take, for EXPLAIN. */
   plan(request: Pick<ClusterRequest, 'domain' | 'model' | 'messages' | 'route'>) {
     return this.#router.plan(request, new Set());

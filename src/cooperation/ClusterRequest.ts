@@ -1,5 +1,5 @@
 import type { OstrakaErrorJson, ShardId } from '../base/index.js';
-import type { ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage } from '../platform/index.js';
+import type { AnswerLogprob, ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage } from '../platform/index.js';
 import type { RouteDecision } from '../routing/index.js';
 
 /** An inference request to the cluster, before it is known who answers. */
@@ -7,6 +7,8 @@ export interface ClusterRequest {
   readonly requestId: string;
   readonly model: string;
   readonly messages: readonly ChatMessage[];
+  /** Continued as it stands; `messages` is then empty. */
+  readonly prompt?: string;
   readonly domain?: string;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
@@ -28,6 +30,8 @@ export type ClusterEvent = { readonly kind: 'routed'; readonly routing: RoutingR
 
 export interface ClusterAnswer {
   readonly text: string;
+  /** Empty unless the request asked for them. */
+  readonly logprobs: readonly AnswerLogprob[];
   readonly finishReason: 'stop' | 'length';
   readonly usage: TokenUsage;
   readonly timing: GenerateTiming;

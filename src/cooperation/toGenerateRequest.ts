@@ -3,7 +3,7 @@ import type { ClusterRequest } from './ClusterRequest.js';
 
 /** The request as the chosen shard's engine takes it. */
 export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
-  const { requestId, model, messages, sampling, priority } = request;
-  const base = { requestId, model, messages, sampling, priority };
+  const { requestId, model, messages, prompt, sampling, priority } = request;
+  const base = { requestId, model, messages, sampling, priority, ...(prompt !== undefined && { prompt }) };
   return adapterDigest === undefined ? base : { ...base, adapterDigest };
 }

@@ -23,6 +23,7 @@ const generateRequest = z.strictObject({
   requestId: z.string(),
   model: z.string(),
   messages: z.array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })),
+  prompt: z.string().optional(),
   adapterDigest: z.string().optional(),
   sampling,
   priority: z.enum(['low', 'normal', 'high', 'critical']),

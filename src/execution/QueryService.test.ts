@@ -172,7 +172,10 @@ class ScriptedModels {
     const routing = { shardId: this.shards[0] as ShardId, decision: 'domain' as const, score: 0.9, tier: 0.8, adapterDigest: 'ad' };
     const usage = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
     const timing = { queueMs: 1, firstTokenMs: 2, totalMs: 3 };
-    return { kind: 'answer', answer: { text: `${entry.messages.at(-1)?.content}!`, finishReason: 'stop', usage, timing, routing } };
+    return {
+      kind: 'answer',
+      answer: { text: `${entry.messages.at(-1)?.content}!`, logprobs: [], finishReason: 'stop', usage, timing, routing },
+    };
   }
   embedOn(shardId: ShardId) {
     return async ({ texts }: EmbedRequest) => {

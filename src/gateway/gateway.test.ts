@@ -188,6 +188,7 @@ describe('chatRequest', () => {
       model: 'default',
       messages: [{ role: 'user', content: 'hi' }],
       domain: undefined,
+      choices: 1,
       stream: false,
       includeUsage: false,
       sampling: { ...plainSampling, tokensMax: 256, temperature: 1 },
@@ -235,8 +236,6 @@ describe('chatRequest', () => {
   });
 
   it.each<[string, JsonValue]>([
-    ['n', 2],
-    ['logprobs', true],
     ['tools', [{}]],
     ['response_format', { type: 'json_object' }],
   ])('says that %s = %j is not supported', (field, value) => {
@@ -260,6 +259,8 @@ describe('chatRequest', () => {
     ['logit_bias', { '1': 101 }],
     ['stop_token_ids', [-1]],
     ['min_tokens', 257],
+    ['n', 17],
+    ['top_logprobs', 2],
     ['ignore_eos', 'yes'],
     ['max_tokens', 0],
     ['seed', 0.5],

@@ -13,8 +13,10 @@ import { documentRoutes } from './data/documentRoutes.js';
 import { queryRoutes } from './data/queryRoutes.js';
 import { versionRoutes } from './data/versionRoutes.js';
 import { chatRoutes } from './models/chatRoutes.js';
+import { completionRoutes } from './models/completionRoutes.js';
 import { embeddingRoutes } from './models/embeddingRoutes.js';
 import { modelListRoutes } from './models/modelListRoutes.js';
+import { tokenRoutes } from './models/tokenRoutes.js';
 import type { GatewayOptions } from './options.js';
 import type { Readiness } from './Readiness.js';
 import type { Route } from './Route.js';
@@ -38,13 +40,22 @@ export function gatewayRoutes(parts: {
 }): readonly Route[] {
   const { clock, options } = parts;
   const urls = (): readonly string[] => parts.topology().members.map(({ httpUrl }) => httpUrl);
+  const completions = {
+    models: parts.models,
+    clock,
+    random: parts.random,
+    timeoutMs: options.inferenceTimeoutMs,
+    pingMs: options.streamPingMs,
+  };
   return [
     ...versionRoutes({ productVersion: parts.productVersion, nowMs: () => clock.nowMs(), urls }),
     ...databaseRoutes(parts.catalog),
     ...collectionRoutes(parts),
     ...documentRoutes({ documents: parts.documents, documentsMax: options.documentsMax }),
     ...queryRoutes(parts),
-    ...chatRoutes({ models: parts.models, clock, random: parts.random, timeoutMs: options.inferenceTimeoutMs }),
+    ...chatRoutes(completions),
+    ...completionRoutes(completions),
+    ...tokenRoutes(parts),
     ...embeddingRoutes({ models: parts.models, random: parts.random, textsMax: options.textsMax }),
     ...modelListRoutes(parts),
     ...healthRoutes(parts),

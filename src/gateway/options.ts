@@ -22,6 +22,11 @@ export const gatewayOptions = z.strictObject({
   documentsMax: z.int().min(1).default(10_000).describe('documents of one request with many'),
   textsMax: z.int().min(1).default(2_048).describe('texts of one embeddings request'),
   requestTimeoutMs: z.int().min(1000).default(600_000).describe('longest run of one request, ms'),
+  streamPingMs: z
+    .int()
+    .min(10)
+    .default(15_000)
+    .describe('a stream that is silent for so long gets a comment, so that proxies keep it open, ms'),
   inferenceTimeoutMs: z.int().min(1000).default(300_000).describe('longest run of one chat completion, ms'),
 });
 

@@ -237,8 +237,11 @@ describe('InferenceEngine on the toy model', () => {
 
   it('publishes its load every cycle (R19), counts tokens, and fails what is in flight on close', async () => {
     const { engine, metrics } = open();
-    expect(await engine.countTokens('default', '<|im_end|>', signal)).toBe(10);
-    expect(await engine.countTokens('toy-embedding', 'two words', signal)).toBe(4);
+    const tokens = await engine.tokenize('default', '<|im_end|>', signal);
+    expect(tokens).toHaveLength(10);
+    expect(await engine.detokenize('default', tokens, signal)).toBe('<|im_end|>');
+    await expect(engine.detokenize('default', [1_000_000], signal)).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    expect(await engine.tokenize('toy-embedding', 'two words', signal)).toHaveLength(4);
     const running = read(engine.generate(request('x'), signal));
     const failing = expect(running).rejects.toMatchObject({ code: 'ENGINE_LOST' });
     await new Promise((resolve) => setImmediate(resolve));
@@ -247,6 +250,6 @@ describe('InferenceEngine on the toy model', () => {
     await engine.close(platformError('ENGINE_LOST', 'closed'));
     await failing;
     expect(await metrics.render()).toContain('pending_llm_requests 0');
-    await expect(engine.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+    await expect(engine.tokenize('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
   });
 });

@@ -1,4 +1,4 @@
-import { assert, baseError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
+import { assert, baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
   type BackendRow,
   type Clock,
@@ -30,6 +30,7 @@ import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
 import type { BatchPlan } from './planStep.js';
 import { checkSampling } from './sampling/checkSampling.js';
+import { checkToken } from './sampling/checkToken.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -114,12 +115,20 @@ export class InferenceEngine implements ModelService {
     return { vectors: vectors.map((vector) => Array.from(vector)), promptTokens };
   }
 
-  async countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
+  async tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
     this.#checkOpen(signal);
     const { config, stepBackend, embeddingBackend } = this.#parts;
-    if (model === config.embeddingModel.name) return embeddingBackend.tokenize(text).length;
+    if (model === config.embeddingModel.name) return Array.from(embeddingBackend.tokenize(text));
     this.#checkModel(model, config.chatModel.name);
-    return stepBackend.tokenize(text, { parseSpecial: false }).length;
+    return Array.from(stepBackend.tokenize(text, { parseSpecial: false }));
+  }
+
+  async detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
+    this.#checkOpen(signal);
+    const { config, stepBackend } = this.#parts;
+    this.#checkModel(model, config.chatModel.name);
+    for (const token of tokens) checkToken(token, stepBackend.facts.vocabularySize);
+    return utf8.decode(concatBytes(tokens.map((token) => stepBackend.tokenBytes(token))));
   }
 
   async loadAdapter(
@@ -176,7 +185,7 @@ export class InferenceEngine implements ModelService {
     const { clock, random, config, stepBackend } = this.#parts;
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
-    const prompt = this.#template.encode(request.messages);
+    const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
     const task: GenerationTask = new GenerationTask({
       request,
@@ -195,6 +204,13 @@ export class InferenceEngine implements ModelService {
     }
     this.#wake();
     return task;
+  }
+
+  /** Models that were trained with a begin token need it; an empty prompt has nothing else to start from. */
+  #encodePrompt(text: string): Int32Array {
+    const { facts } = this.#parts.stepBackend;
+    const tokens = this.#parts.stepBackend.tokenize(text, { parseSpecial: false });
+    return facts.addsBeginToken || tokens.length === 0 ? Int32Array.from([facts.beginToken, ...tokens]) : tokens;
   }
 
   #checkLength(promptTokens: number, tokensMax: number): void {

@@ -185,10 +185,10 @@ describe('EngineSupervisor (R18)', () => {
       },
     }));
     await launcher.crash();
-    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOADING', retryable: true });
+    await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOADING', retryable: true });
     expect(service.load()).toMatchObject({ sequencesTotal: 2, sequencesBusy: 0 });
     while (service.enginePid === 0) await clock.sleep(100);
-    expect(await service.countTokens('default', 'x', signal)).toBe(1);
+    expect(await service.tokenize('default', 'x', signal)).toEqual([120]);
   });
 
   it('tells the caller of start why the first engine does not come', async () => {
@@ -201,6 +201,6 @@ describe('EngineSupervisor (R18)', () => {
     await launcher.crash();
     await service.stop();
     expect(service.enginePid).toBe(0);
-    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+    await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
   });
 });

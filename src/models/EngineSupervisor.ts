@@ -157,8 +157,12 @@ export class EngineSupervisor implements ModelService {
     return this.#retrying(signal, (service) => service.embed(request, signal));
   }
 
-  countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
-    return this.#retrying(signal, (service) => service.countTokens(model, text, signal));
+  tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
+    return this.#retrying(signal, (service) => service.tokenize(model, text, signal));
+  }
+
+  detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
+    return this.#retrying(signal, (service) => service.detokenize(model, tokens, signal));
   }
 
   async loadAdapter(

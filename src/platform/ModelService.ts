@@ -77,6 +77,8 @@ export interface GenerateRequest {
   /** Name or `default`. */
   readonly model: string;
   readonly messages: readonly ChatMessage[];
+  /** Continued as it stands, without the chat template; `messages` is then empty. */
+  readonly prompt?: string;
   /** SHA-256 of a loaded adapter; identity is the digest, never a name (R21). */
   readonly adapterDigest?: string;
   readonly sampling: SamplingOptions;
@@ -160,8 +162,10 @@ export interface ModelService {
   models(): readonly ModelFacts[];
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GenerateEvent>;
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
-  /** Counts a text's tokens as user text (no control tokens). */
-  countTokens(model: string, text: string, signal: AbortSignal): Promise<number>;
+  /** Token ids of a text as user text (no control tokens). */
+  tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
+  /** The text of tokens of the chat model; bytes that are no UTF-8 become U+FFFD, control tokens are left out. */
+  detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string>;
   /**
    * Loads an adapter file for the chat model; the same digest twice is one adapter, and a digest that is loaded with another scale is
    * refused (ADAPTER_INVALID). With `digest`, a file of another content is refused.

@@ -7,6 +7,8 @@ export interface BackendFacts {
   /** Rows of the largest prefill piece with its folded remainder; a multiple of 64 (rule R of the scheduler). */
   readonly rowsMax: number;
   readonly beginToken: number;
+  /** The model was trained with the begin token before every text. */
+  readonly addsBeginToken: boolean;
   readonly endTokens: ReadonlySet<number>;
   /** Source of the model's chat template (Jinja); empty when the file has none. */
   readonly chatTemplate: string;

@@ -121,6 +121,58 @@ describe('three shards on real weights', () => {
     expect(await root.databases().then((all) => all.map(({ name }) => name))).not.toContain('shop');
   });
 
+  it('serves the official openai client: several choices, log-probabilities, penalties, text completions, tokens', async () => {
+    const client = openai(2);
+    const messages = [{ role: 'user' as const, content: 'Name an animal.' }];
+    const both = await client.chat.completions.create({ model: 'default', messages, temperature: 1.2, seed: 3, n: 2, max_tokens: 12 });
+    const [one, two] = both.choices.map(({ message }) => message.content);
+    expect(one).not.toBe(two);
+    const alone = await client.chat.completions.create({ model: 'default', messages, temperature: 1.2, seed: 3, max_tokens: 12 });
+    expect(alone.choices[0]?.message.content).toBe(one);
+    const streamed = ['', ''];
+    const options = { model: 'default', messages, temperature: 1.2, seed: 3, n: 2, max_tokens: 12 };
+    for await (const { choices } of await client.chat.completions.create({ ...options, stream: true }))
+      for (const { index, delta } of choices) streamed[index] += delta.content ?? '';
+    expect(streamed).toEqual([one, two]);
+    const told = await client.chat.completions.create({
+      model: 'default',
+      messages,
+      temperature: 0,
+      max_tokens: 6,
+      logprobs: true,
+      top_logprobs: 3,
+      presence_penalty: 0.5,
+      frequency_penalty: 0.5,
+      logit_bias: { '2': -100 },
+    });
+    const content = told.choices[0]?.logprobs?.content ?? [];
+    expect(content.map(({ token }) => token).join('')).toBe(told.choices[0]?.message.content);
+    expect(content.every(({ top_logprobs, logprob }) => top_logprobs.length === 3 && logprob <= 0)).toBe(true);
+    const text = await client.completions.create({
+      model: 'default',
+      prompt: ['The capital of France is', 'One, two, three,'],
+      temperature: 0,
+      max_tokens: 8,
+      logprobs: 2,
+    });
+    expect(text.choices.map(({ index }) => index)).toEqual([0, 1]);
+    expect(text.choices[0]?.text).toContain('Paris');
+    expect(text.choices[1]?.text).toContain('four');
+    expect(text.choices[0]?.logprobs?.tokens?.join('')).toBe(text.choices[0]?.text);
+    const echoed = await client.completions.create({ model: 'default', prompt: 'One, two,', echo: true, max_tokens: 4, temperature: 0 });
+    expect(echoed.choices[0]?.text.startsWith('One, two,')).toBe(true);
+    const post = async (path: string, body: object) => {
+      const response = await fetch(`${cluster.shards[2]?.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return (await response.json()) as { readonly tokens: readonly number[]; readonly prompt: string };
+    };
+    const { tokens } = await post('/tokenize', { prompt: 'grüße <|im_end|>' });
+    expect((await post('/detokenize', { tokens })).prompt).toBe('grüße <|im_end|>');
+  });
+
   it('serves the official openai client: models, chat, stream with usage, stop, seed, embeddings', async () => {
     const client = openai(1);
     const models = await client.models.list();

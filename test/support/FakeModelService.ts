@@ -36,8 +36,11 @@ export class FakeModelService implements ModelService {
   async embed(): Promise<EmbedResult> {
     return { vectors: [[1, 0]], promptTokens: 1 };
   }
-  async countTokens(): Promise<number> {
-    return 1;
+  async tokenize(): Promise<readonly number[]> {
+    return [1];
+  }
+  async detokenize(): Promise<string> {
+    return 'x';
   }
   async loadAdapter(): Promise<LoadedAdapter> {
     return { digest: '', modelDigest: '', scale: 1 };

@@ -39,7 +39,7 @@ describe('streamed chat completions', () => {
         yield* events;
       },
     } as unknown as ClusterModelService;
-    const [route] = chatRoutes({ models, clock: new ManualClock(), random: new CountingRandom(), timeoutMs: 1000 });
+    const [route] = chatRoutes({ models, clock: new ManualClock(), random: new CountingRandom(), timeoutMs: 1000, pingMs: 15_000 });
     const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'well?' }] };
     expect(route).toBeDefined();
     const response = await (route as Route).handle({

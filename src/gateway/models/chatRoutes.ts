@@ -1,16 +1,13 @@
-import { assert, toOstrakaError, utf8 } from '../../base/index.js';
-import type { ClusterEvent, ClusterModelService, ClusterRequest, RoutingReport } from '../../cooperation/index.js';
-import type { Clock, GenerateTiming, HttpResponse, Random, TokenUsage } from '../../platform/index.js';
+import type { ClusterAnswer, ClusterRequest } from '../../cooperation/index.js';
+import type { HttpResponse, TokenUsage } from '../../platform/index.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
+import { ChoiceStream } from './ChoiceStream.js';
+import type { CompletionParts } from './CompletionParts.js';
 import { type ChatRequest, chatRequest } from './chatRequest.js';
-
-interface Parts {
-  readonly models: ClusterModelService;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly timeoutMs: number;
-}
+import { choiceRequests } from './choiceRequests.js';
+import { openAiFields } from './openAiFields.js';
+import { type StreamFormat, streamAnswer } from './streamAnswer.js';
 
 interface Frame {
   readonly id: string;
@@ -19,11 +16,11 @@ interface Frame {
 }
 
 /** POST /v1/chat/completions in OpenAI's shape, streamed or whole, routed by `domain` or the header x-ostraka-domain. */
-export function chatRoutes(parts: Parts): readonly Route[] {
+export function chatRoutes(parts: CompletionParts): readonly Route[] {
   return [{ method: 'POST', pattern: '/v1/chat/completions', style: 'openai', handle: (context) => complete(parts, context) }];
 }
 
-const complete = async (parts: Parts, context: RouteContext): Promise<HttpResponse> => {
+const complete = async (parts: CompletionParts, context: RouteContext): Promise<HttpResponse> => {
   const chat = chatRequest(context.json());
   const domain = chat.domain ?? context.request.headers['x-ostraka-domain'];
   const id = `chatcmpl-${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
@@ -37,91 +34,60 @@ const complete = async (parts: Parts, context: RouteContext): Promise<HttpRespon
     priority: 'normal',
     timeoutMs: parts.timeoutMs,
   };
-  return chat.stream ? stream(parts, context, { chat, frame, request }) : whole(parts, context, frame, request);
+  const choices = new ChoiceStream(parts.models, choiceRequests(request, chat.choices));
+  if (!chat.stream) return whole(frame, chat, await choices.answers(context.signal));
+  const { clock, pingMs } = parts;
+  return streamAnswer(choices.events(context.signal), chunkFormat(frame, chat), { clock, pingMs, includeUsage: chat.includeUsage });
 };
 
-const whole = async (parts: Parts, context: RouteContext, frame: Frame, request: ClusterRequest): Promise<HttpResponse> => {
-  const answer = await parts.models.answer(request, context.signal);
-  const choice = {
-    index: 0,
+const whole = (frame: Frame, chat: ChatRequest, answers: readonly ClusterAnswer[]): HttpResponse => {
+  const [first] = answers as readonly [ClusterAnswer];
+  const choices = answers.map((answer, index) => ({
+    index,
     message: { role: 'assistant', content: answer.text, refusal: null },
-    logprobs: null,
+    logprobs: openAiFields.chatLogprobs(chat.sampling.logprobsTop === undefined ? undefined : answer.logprobs),
     finish_reason: answer.finishReason,
-  };
+  }));
   return responses.json(200, {
     ...frame,
     object: 'chat.completion',
-    choices: [choice],
-    usage: usageOf(answer.usage),
-    ostraka: { ...routingOf(answer.routing), timing: timingOf(answer.timing) },
+    choices,
+    usage: openAiFields.usage(usageOf(answers)),
+    ostraka: { ...openAiFields.routing(first.routing), timing: openAiFields.timing(first.timing) },
   });
 };
 
-/** The head waits for admission: what fails before is an HTTP error, what fails later an error event without `[DONE]`. */
-const stream = async (
-  parts: Parts,
-  context: RouteContext,
-  given: { readonly chat: ChatRequest; readonly frame: Frame; readonly request: ClusterRequest },
-): Promise<HttpResponse> => {
-  const events = parts.models.generate(given.request, context.signal);
-  let routing: RoutingReport | undefined;
-  for (let next = await events.next(); ; next = await events.next()) {
-    assert(!next.done, 'a generation ends with a finished event or an error');
-    if (next.value.kind === 'routed') routing = next.value.routing;
-    if (next.value.kind === 'admitted') break;
-  }
-  return {
-    status: 200,
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
-    body: serverSentEvents(events, { ...given, routing }),
-  };
+/** The question counts once, however many answers there are. */
+const usageOf = (answers: readonly ClusterAnswer[]): TokenUsage => {
+  const [first] = answers as readonly [ClusterAnswer];
+  return { ...first.usage, completionTokens: answers.reduce((sum, { usage }) => sum + usage.completionTokens, 0) };
 };
 
-async function* serverSentEvents(
-  events: AsyncIterable<ClusterEvent>,
-  given: { readonly chat: ChatRequest; readonly frame: Frame; readonly routing: RoutingReport | undefined },
-): AsyncGenerator<Uint8Array, void, void> {
-  const { frame, chat } = given;
+const chunkFormat = (frame: Frame, chat: ChatRequest): StreamFormat => {
   const usageField = chat.includeUsage ? { usage: null } : {};
-  const chunk = (delta: object, finishReason: string | null, extra: object = {}): Uint8Array =>
-    event({
+  const chunk = (index: number, delta: object, extra: { readonly logprobs?: object | null; readonly finish_reason?: string } = {}) => ({
+    ...frame,
+    object: 'chat.completion.chunk',
+    choices: [{ index, delta, logprobs: null, finish_reason: null, ...extra }],
+    ...usageField,
+  });
+  return {
+    opening: (index, routing) => ({
+      ...chunk(index, { role: 'assistant', content: '' }),
+      ...(routing && { ostraka: openAiFields.routing(routing) }),
+    }),
+    rerouted: (index, routing) => ({ ...chunk(index, {}), ostraka: openAiFields.routing(routing) }),
+    text: (index, { text, logprobs }) => chunk(index, { content: text }, { logprobs: openAiFields.chatLogprobs(logprobs) }),
+    ending: (index, finishReason) => chunk(index, {}, { finish_reason: finishReason }),
+    usage: (usage) => ({
       ...frame,
       object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
-      ...usageField,
-      ...extra,
-    });
-  try {
-    yield chunk({ role: 'assistant', content: '' }, null, given.routing ? { ostraka: routingOf(given.routing) } : {});
-    for await (const one of events) {
-      if (one.kind === 'text') yield chunk({ content: one.text }, null);
-      // Lost after admission and before any text: another shard answers, and the client hears which.
-      if (one.kind === 'routed') yield chunk({}, null, { ostraka: routingOf(one.routing) });
-      // Proxies cut silent connections; a comment is no event to a client.
-      if (one.kind === 'progress') yield utf8.encode(': ping\n\n');
-      if (one.kind !== 'finished') continue;
-      yield chunk({}, one.finishReason);
-      if (chat.includeUsage) yield event({ ...frame, object: 'chat.completion.chunk', choices: [], usage: usageOf(one.usage) });
-    }
-    yield utf8.encode('data: [DONE]\n\n');
-  } catch (thrown) {
-    yield event({ error: responses.openAiErrorFields(toOstrakaError(thrown), 'stream_interrupted') });
-  }
-}
-
-const event = (data: object): Uint8Array => utf8.encode(`data: ${JSON.stringify(data)}\n\n`);
-
-const usageOf = (usage: TokenUsage) => ({
-  prompt_tokens: usage.promptTokens,
-  completion_tokens: usage.completionTokens,
-  total_tokens: usage.promptTokens + usage.completionTokens,
-  prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-});
-
-const routingOf = (routing: RoutingReport) => ({
-  shard: routing.shardId,
-  adapter: routing.adapterDigest ?? null,
-  routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null },
-});
-
-const timingOf = ({ queueMs, firstTokenMs, totalMs }: GenerateTiming) => ({ queue_ms: queueMs, ttft_ms: firstTokenMs, total_ms: totalMs });
+      choices: [],
+      usage: openAiFields.usage({
+        ...usage,
+        promptTokens: usage.promptTokens / chat.choices,
+        cachedTokens: Math.round(usage.cachedTokens / chat.choices),
+      }),
+    }),
+  };
+};

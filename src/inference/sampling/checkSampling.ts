@@ -1,5 +1,6 @@
 import { assert } from '../../base/index.js';
-import { platformError, type SamplingOptions } from '../../platform/index.js';
+import type { SamplingOptions } from '../../platform/index.js';
+import { checkToken } from './checkToken.js';
 
 /**
  * States the ranges of a resolved SamplingOptions. The border refuses a client's values outside them; here they are a programming error.
@@ -21,11 +22,6 @@ export function checkSampling(sampling: SamplingOptions, vocabularySize: number)
   );
   checkPenalties(sampling);
   for (const token of [...sampling.stopTokens, ...sampling.logitBias.map((each) => each.token)]) checkToken(token, vocabularySize);
-}
-
-function checkToken(token: number, vocabularySize: number): void {
-  if (Number.isInteger(token) && token >= 0 && token < vocabularySize) return;
-  throw platformError('TOKEN_UNKNOWN', `the model has tokens 0 to ${vocabularySize - 1}, not ${token}`, { data: { token } });
 }
 
 function checkPenalties({ repetitionPenalty, presencePenalty, frequencyPenalty, logitBias }: SamplingOptions): void {

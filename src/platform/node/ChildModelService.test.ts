@@ -44,7 +44,7 @@ describe('ChildModelService', () => {
   it('ends an aborted call at once, tells the engine, and ignores what was on the way', async () => {
     const { sent, service, abort } = open();
     const next = service.generate(request, abort.signal)[Symbol.asyncIterator]().next();
-    const counted = service.countTokens('default', 'x', abort.signal);
+    const counted = service.tokenize('default', 'x', abort.signal);
     abort.abort();
     await expect(next).rejects.toMatchObject({ code: 'CANCELLED' });
     await expect(counted).rejects.toMatchObject({ code: 'CANCELLED' });
@@ -52,12 +52,12 @@ describe('ChildModelService', () => {
       { kind: 'abort', call: 0 },
       { kind: 'abort', call: 1 },
     ]);
-    service.receive({ kind: 'batch', items: [{ kind: 'value', call: 1, value: 1 }] });
+    service.receive({ kind: 'batch', items: [{ kind: 'value', call: 1, value: [1] }] });
   });
 
   it('brings errors across with their code and data', async () => {
     const { service, abort } = open();
-    const counted = service.countTokens('default', 'x', abort.signal);
+    const counted = service.tokenize('default', 'x', abort.signal);
     const error = { code: 'MODEL_UNKNOWN', message: 'no', httpStatus: 404, errorNum: 8103, retryable: false, data: { model: 'x' } };
     service.receive({ kind: 'batch', items: [{ kind: 'error', call: 0, error }] });
     await expect(counted).rejects.toMatchObject(error);
@@ -67,10 +67,10 @@ describe('ChildModelService', () => {
     const { sent, service, abort } = open();
     service.receive({ kind: 'load', load: { ...idle, pendingLlmRequests: 1, sequencesBusy: 1 } });
     expect(service.load().sequencesBusy).toBe(1);
-    const counted = service.countTokens('default', 'x', abort.signal);
+    const counted = service.tokenize('default', 'x', abort.signal);
     service.lose('signal SIGKILL');
     await expect(counted).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
-    await expect(service.countTokens('default', 'x', abort.signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+    await expect(service.tokenize('default', 'x', abort.signal)).rejects.toMatchObject({ code: 'ENGINE_LOST' });
     expect(service.load()).toEqual(idle);
     expect(sent).toHaveLength(1);
   });

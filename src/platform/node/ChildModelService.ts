@@ -74,8 +74,12 @@ export class ChildModelService implements ModelService {
     return (await this.#ask({ kind: 'embed', request }, signal)) as EmbedResult;
   }
 
-  async countTokens(model: string, text: string, signal: AbortSignal): Promise<number> {
-    return (await this.#ask({ kind: 'countTokens', model, text }, signal)) as number;
+  async tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
+    return (await this.#ask({ kind: 'tokenize', model, text }, signal)) as readonly number[];
+  }
+
+  async detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
+    return (await this.#ask({ kind: 'detokenize', model, tokens }, signal)) as string;
   }
 
   async loadAdapter(

@@ -18,7 +18,8 @@ import type {
 export type EngineCall =
   | { readonly kind: 'generate'; readonly request: GenerateRequest }
   | { readonly kind: 'embed'; readonly request: EmbedRequest }
-  | { readonly kind: 'countTokens'; readonly model: string; readonly text: string }
+  | { readonly kind: 'tokenize'; readonly model: string; readonly text: string }
+  | { readonly kind: 'detokenize'; readonly model: string; readonly tokens: readonly number[] }
   | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
   | { readonly kind: 'unloadAdapter'; readonly digest: string };
 
@@ -29,7 +30,7 @@ export type EngineCommand =
   | { readonly kind: 'abort'; readonly call: number }
   | { readonly kind: 'ping' };
 
-export type EngineValue = EmbedResult | LoadedAdapter | number | null;
+export type EngineValue = EmbedResult | LoadedAdapter | readonly number[] | string | null;
 
 /** A part of the answer to a call: events of a generation, one value of any other call, or how it ended. */
 export type EngineItem =

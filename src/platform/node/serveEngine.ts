@@ -94,8 +94,10 @@ class EngineServer {
     switch (body.kind) {
       case 'embed':
         return this.#service.embed(body.request, signal);
-      case 'countTokens':
-        return this.#service.countTokens(body.model, body.text, signal);
+      case 'tokenize':
+        return this.#service.tokenize(body.model, body.text, signal);
+      case 'detokenize':
+        return this.#service.detokenize(body.model, body.tokens, signal);
       case 'loadAdapter':
         return this.#service.loadAdapter(body.adapter, signal);
       case 'unloadAdapter':

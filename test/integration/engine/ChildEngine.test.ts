@@ -74,7 +74,9 @@ describe('an engine in a child process (R18)', () => {
     expect(await textOf(modelService.generate(request('What is 17 times 3?'), signal))).toContain('51');
     const { vectors } = await modelService.embed({ requestId: 'e', model: 'default', texts: ['one', 'two'] }, signal);
     expect(vectors.map(({ length }) => length)).toEqual([384, 384]);
-    expect(await modelService.countTokens('default', 'one two three', signal)).toBe(3);
+    const tokens = await modelService.tokenize('default', 'one two three', signal);
+    expect(tokens).toHaveLength(3);
+    expect(await modelService.detokenize('default', tokens, signal)).toBe('one two three');
     await expect(modelService.embed({ requestId: 'e', model: 'other', texts: [] }, signal)).rejects.toMatchObject({
       code: 'MODEL_UNKNOWN',
     });
@@ -181,7 +183,7 @@ describe('an engine in a child process (R18)', () => {
     supervisor = new EngineSupervisor({ ...parts, launcher: stuck('warm'), metrics: new PrometheusMetrics() });
     await supervisor.start(signal);
     const { enginePid } = supervisor;
-    await expect(supervisor.countTokens('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
+    await expect(supervisor.tokenize('default', 'x', signal)).rejects.toMatchObject({ code: 'ENGINE_LOST', retryable: true });
     for (let waits = 0; supervisor.enginePid === 0 && waits < 50; waits++) await clock.sleep(100);
     expect(supervisor.enginePid).not.toBe(enginePid);
     expect(isRunning(enginePid)).toBe(false);
@@ -229,6 +231,6 @@ describe('an engine in a child process (R18)', () => {
     expect(isRunning(enginePid)).toBe(true);
     await service.stop();
     expect(isRunning(enginePid)).toBe(false);
-    await expect(service.countTokens('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+    await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
   });
 });

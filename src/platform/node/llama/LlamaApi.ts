@@ -155,6 +155,7 @@ export interface LlamaApi {
   readonly vocabulary: (model: Pointer) => Pointer;
   readonly vocabularySize: (vocabulary: Pointer) => number;
   readonly beginToken: (vocabulary: Pointer) => number;
+  readonly addsBeginToken: (vocabulary: Pointer) => boolean;
   readonly endToken: (vocabulary: Pointer) => number;
   readonly isEndOfGeneration: (vocabulary: Pointer, token: number) => boolean;
   readonly tokenize: (
@@ -252,6 +253,7 @@ function bindApi(library: LibraryHandle): LlamaApi {
     vocabulary: bind('model_get_vocab', 'void*', ['void*']),
     vocabularySize: bind('vocab_n_tokens', 'int32', ['void*']),
     beginToken: bind('vocab_bos', 'int32', ['void*']),
+    addsBeginToken: bind('vocab_get_add_bos', 'bool', ['void*']),
     endToken: bind('vocab_eos', 'int32', ['void*']),
     isEndOfGeneration: bind('vocab_is_eog', 'bool', ['void*', 'int32']),
     tokenize: bind('tokenize', 'int32', ['void*', 'uint8*', 'int32', 'int32*', 'int32', 'bool', 'bool']),

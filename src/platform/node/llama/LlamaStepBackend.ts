@@ -229,6 +229,7 @@ function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaSte
     contextTokens: options.contextTokens,
     rowsMax,
     beginToken: api.beginToken(vocabulary),
+    addsBeginToken: api.addsBeginToken(vocabulary),
     endTokens,
     chatTemplate: api.chatTemplate(model.model, null) ?? '',
     beginText: textOf(api.beginToken(vocabulary)),

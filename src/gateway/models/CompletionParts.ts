@@ -1,0 +1,12 @@
+import type { ClusterModelService } from '../../cooperation/index.js';
+import type { Clock, Random } from '../../platform/index.js';
+
+/** What the routes of completions are made of. */
+export interface CompletionParts {
+  readonly models: ClusterModelService;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timeoutMs: number;
+  /** A stream that is silent for so long gets a comment. */
+  readonly pingMs: number;
+}

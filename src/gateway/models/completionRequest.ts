@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { baseError, type JsonValue } from '../../base/index.js';
+import type { SamplingOptions } from '../../platform/index.js';
+import { checkBody } from '../checkBody.js';
+import { gatewayError } from '../errors.js';
+import { checkFields } from './checkFields.js';
+import { samplingFields } from './samplingFields.js';
+
+const promptsMax = 64;
+
+const schema = z.looseObject({
+  ...samplingFields.fields,
+  model: z.string().min(1).max(256),
+  prompt: z.union([z.string(), z.array(z.string()).min(1).max(promptsMax)], { error: `must be a text or 1 to ${promptsMax} texts` }),
+  domain: z.string().min(1).max(128).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  n: z.int().min(1).max(16).nullish(),
+  best_of: z.int().min(1).nullish(),
+  echo: z.boolean().nullish(),
+  logprobs: z.int().min(0).max(20).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+});
+
+const known = new Set(Object.keys(schema.shape));
+
+export interface CompletionRequest {
+  readonly model: string;
+  readonly prompts: readonly string[];
+  readonly domain: string | undefined;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Answers to each prompt. */
+  readonly choices: number;
+  /** The prompt comes before its answer. */
+  readonly echo: boolean;
+  readonly sampling: SamplingOptions;
+}
+
+/** OpenAI's default for text completions. */
+const tokensDefault = 16;
+
+/** Checks the body of a text completion. Errors: PARAMETER_BAD with `param`, NOT_SUPPORTED. */
+export function completionRequest(body: JsonValue): CompletionRequest {
+  const given = checkBody(schema, body);
+  checkFields(given, known);
+  checkPairs(given);
+  const sampling = samplingFields.toSampling(given, given.max_tokens ?? tokensDefault);
+  return {
+    model: given.model,
+    prompts: typeof given.prompt === 'string' ? [given.prompt] : given.prompt,
+    domain: given.domain ?? undefined,
+    stream: given.stream ?? false,
+    includeUsage: given.stream_options?.include_usage ?? false,
+    choices: given.n ?? 1,
+    echo: given.echo ?? false,
+    sampling: typeof given.logprobs === 'number' ? { ...sampling, logprobsTop: given.logprobs } : sampling,
+  };
+}
+
+const checkPairs = (given: z.infer<typeof schema>): void => {
+  if (given.stream_options && !given.stream)
+    throw gatewayError('PARAMETER_BAD', 'stream_options needs stream: true', { data: { param: 'stream_options' } });
+  if (given.echo && typeof given.logprobs === 'number')
+    throw baseError('NOT_SUPPORTED', 'log-probabilities of the prompt itself are not computed (R22): echo without logprobs', {
+      data: { param: 'echo' },
+    });
+  if ((given.best_of ?? 1) > (given.n ?? 1))
+    throw baseError('NOT_SUPPORTED', 'best_of above n is not supported (R22)', { data: { param: 'best_of' } });
+};
