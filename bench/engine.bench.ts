@@ -6,15 +6,7 @@ import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { assert } from '../src/base/index.js';
 import { plainSampling } from '../src/platform/index.js';
-import {
-  LlamaEmbeddingBackend,
-  LlamaStepBackend,
-  NodeClock,
-  NodeRandom,
-  NodeStepPacer,
-  PinoLogger,
-  PrometheusMetrics,
-} from '../src/platform/node/index.js';
+import { LlamaEmbeddingBackend, LlamaStepBackend, NodeClock, NodeRandom, NodeStepPacer, PinoLogger } from '../src/platform/node/index.js';
 import { type AssembledEngine, assembleEngine } from '../src/shard/index.js';
 import type { BenchResult } from './BenchResult.js';
 import { BareDecodeLoop } from './peers/BareDecodeLoop.js';
@@ -67,7 +59,6 @@ function openEngine(): AssembledEngine {
       clock: new NodeClock(),
       random: new NodeRandom(),
       logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-      metrics: new PrometheusMetrics(),
     },
   );
 }

@@ -17,6 +17,7 @@ const leaking = (service: ModelService): ModelService => {
     abilities: service.abilities,
     models: () => service.models(),
     adapters: () => service.adapters(),
+    figures: () => service.figures(),
     embed: (request, signal) => service.embed(request, signal),
     tokenize: (model, text, signal) => service.tokenize(model, text, signal),
     detokenize: (model, tokens, signal) => service.detokenize(model, tokens, signal),

@@ -186,7 +186,6 @@ export class SimShard {
       clock,
       random: random.fork('engines'),
       logger,
-      makeMetrics: () => silentMetrics,
       script: simScript,
       cost: simStepCost,
       launchMs: engineLaunchMs,

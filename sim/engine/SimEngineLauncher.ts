@@ -5,7 +5,6 @@ import {
   type EngineLauncher,
   type LaunchedEngine,
   type Logger,
-  type Metrics,
   platformError,
   type Random,
 } from '../../src/platform/index.js';
@@ -19,7 +18,6 @@ export interface SimEngineOptions {
   readonly random: Random;
   readonly logger: Logger;
   /** Metrics of one engine: like a child's, they are not the shard's. */
-  readonly makeMetrics: () => Metrics;
   readonly script: readonly ScriptedAnswer[];
   readonly cost: SimStepCost;
   /** Virtual time of starting an engine, milliseconds. */
@@ -80,7 +78,7 @@ export class SimEngineLauncher implements EngineLauncher {
   }
 
   #assemble(config: EngineConfig, pacer: SimStepPacer): AssembledEngine {
-    const { clock, random, logger, makeMetrics, script } = this.#options;
+    const { clock, random, logger, script } = this.#options;
     return assembleEngine(config, {
       stepBackend: new ToyStepBackend({ sequences: config.sequences, contextTokens: config.contextTokens, script }),
       embeddingBackend: new ToyEmbeddingBackend(),
@@ -88,7 +86,6 @@ export class SimEngineLauncher implements EngineLauncher {
       clock,
       random: random.fork(`engine ${this.#launches}`),
       logger,
-      metrics: makeMetrics(),
     });
   }
 }

@@ -80,10 +80,11 @@ export class ToyStepBackend implements StepBackend {
   decode(rows: readonly BackendRow[]): void {
     this.#checkRows(rows);
     const adapterHash = this.#adapter === null ? 0 : Number.parseInt(this.#adapter.slice(0, 8), 16);
+    const kernelOf = kernels(rows);
     this.#logits = rows.map(({ sequence, token, wantLogits }) => {
       const { tokens, hashes } = this.#sequenceOf(sequence);
       tokens.push(token);
-      hashes.push(hashToken(hashToken(hashes.at(-1) as number, adapterHash), token));
+      hashes.push(hashToken(hashToken(hashes.at(-1) as number, adapterHash + (kernelOf.get(sequence) as number)), token));
       return wantLogits ? this.#logitsAfter(this.#sequenceOf(sequence)) : undefined;
     });
   }
@@ -208,6 +209,13 @@ function parseState(state: Uint8Array): Sequence | undefined {
   } catch {
     return undefined; // bytes that were no state: the caller refuses them
   }
+}
+
+/** As on a CPU: rows of a sequence that has 64 or more in a call come out of another kernel, with other bits (rule R). */
+function kernels(rows: readonly BackendRow[]): ReadonlyMap<number, 0 | 1> {
+  const counts = new Map<number, number>();
+  for (const { sequence } of rows) counts.set(sequence, (counts.get(sequence) ?? 0) + 1);
+  return new Map([...counts].map(([sequence, count]) => [sequence, count < 64 ? 0 : 1]));
 }
 
 /** The last user message and the bytes of the answer so far. */

@@ -1,5 +1,5 @@
 import { type InferenceOptions, inferenceOptions } from '../../src/inference/index.js';
-import type { EngineConfig, Logger, Metrics, Random, StepBackend } from '../../src/platform/index.js';
+import type { EngineConfig, Logger, Random, StepBackend } from '../../src/platform/index.js';
 import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
 import { QuickClock } from './QuickClock.js';
 import { SimStepPacer, simStepCost } from './SimStepPacer.js';
@@ -9,7 +9,6 @@ import { type ScriptedAnswer, ToyStepBackend } from './ToyStepBackend.js';
 export interface ToyEngineOptions {
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly sequences: number;
   readonly contextTokens: number;
   readonly queueRequestsMax: number;
@@ -38,7 +37,7 @@ export function toyEngineConfig(bounds: {
 
 /** One engine on toy models under virtual time of its own. */
 export function openToyEngine(options: ToyEngineOptions): ToyEngine {
-  const { sequences, contextTokens, queueRequestsMax, script, random, logger, metrics, wrap } = options;
+  const { sequences, contextTokens, queueRequestsMax, script, random, logger, wrap } = options;
   const clock = new QuickClock();
   const config = toyEngineConfig({ sequences, contextTokens, queueRequestsMax });
   const toy = new ToyStepBackend({ sequences, contextTokens, script });
@@ -49,7 +48,6 @@ export function openToyEngine(options: ToyEngineOptions): ToyEngine {
     clock,
     random,
     logger,
-    metrics,
   };
   const engine = assembleEngine(config, platform, inferenceOptions.parse(options.inference ?? {}));
   return { engine, clock, config };

@@ -6,7 +6,6 @@ import {
   NodeRandom,
   NodeStepPacer,
   PinoLogger,
-  PrometheusMetrics,
   serveEngine,
 } from '../platform/node/engine.js';
 import { assembleEngine } from '../shard/engine.js';
@@ -20,6 +19,5 @@ serveEngine((config) => {
     clock: new NodeClock(),
     random: new NodeRandom(),
     logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-    metrics: new PrometheusMetrics(), // not scraped: the shard publishes the load reports
   });
 });

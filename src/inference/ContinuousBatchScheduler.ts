@@ -59,24 +59,20 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   }
 
   /**
-   * Gives free sequences to waiting requests, the lowest free id first: dense ids keep a decode step in one pass. `hasRoomFor` says whether
-   * the pages suffice; a request that finds none waits, and with it those behind it.
+   * Gives the lowest free sequence to the request whose turn it is: dense ids keep a decode step in one pass. `hasRoomFor` says whether the
+   * pages suffice; a request that finds none waits, and with it those behind it. Undefined when nobody can be admitted.
    */
-  admit(nowMs: number, hasRoomFor: (request: Request) => boolean): readonly Request[] {
-    const admitted: Request[] = [];
-    for (let sequence = 0; sequence < this.#holders.length; sequence++) {
-      if (this.#holders[sequence] !== undefined) continue;
-      const request = this.#queue.first(nowMs);
-      if (request === undefined || !hasRoomFor(request)) break;
-      this.#queue.remove(request);
-      request.sequence = sequence;
-      request.admission = this.#admissions++;
-      request.admittedMs = nowMs;
-      this.#holders[sequence] = request;
-      this.#sampleQueueMs(nowMs - request.waitingSinceMs);
-      admitted.push(request);
-    }
-    return admitted;
+  admitNext(nowMs: number, hasRoomFor: (request: Request) => boolean): Request | undefined {
+    const sequence = this.#holders.indexOf(undefined);
+    const request = this.#queue.first(nowMs);
+    if (sequence < 0 || request === undefined || !hasRoomFor(request)) return undefined;
+    this.#queue.remove(request);
+    request.sequence = sequence;
+    request.admission = this.#admissions++;
+    request.admittedMs = nowMs;
+    this.#holders[sequence] = request;
+    this.#sampleQueueMs(nowMs - request.waitingSinceMs);
+    return request;
   }
 
   /** The running request that should give up its sequence now, if any; the caller takes its rows out and calls `suspend`. */

@@ -82,6 +82,7 @@ export class GenerationTask implements ScheduledRequest {
     return this.#answer.length - this.#tokensBeforeTurn;
   }
 
+  /** Rows it has had in its sequence: what it needs room for when it comes back. */
   get rows(): number {
     return this.prefilledTokens + Math.max(0, this.#answer.length - 1);
   }

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openToyEngine } from '../../sim/engine/index.js';
-import { type GenerateEvent, type GenerateRequest, plainSampling } from '../platform/index.js';
-import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
+import { type GenerateEvent, type GenerateRequest, plainSampling, platformError, type StepBackend } from '../platform/index.js';
+import { NodeRandom, PinoLogger } from '../platform/node/index.js';
 import type { InferenceOptions } from './options.js';
 
 const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
 
-const open = (inference: Partial<InferenceOptions>, sequences: number) => {
-  const metrics = new PrometheusMetrics();
+const open = (inference: Partial<InferenceOptions>, sequences: number, wrap?: (backend: StepBackend) => StepBackend) => {
   const bounds = { sequences, contextTokens: 1024, queueRequestsMax: 64 };
-  return { ...openToyEngine({ random: new NodeRandom(), logger, metrics, script: [], inference, ...bounds }), metrics };
+  return openToyEngine({ random: new NodeRandom(), logger, script: [], inference, ...bounds, ...(wrap && { wrap }) });
 };
 
 interface Work {
@@ -73,15 +72,6 @@ async function later(toy: Toy, one: Work, adapters: { readonly [name: string]: s
   return answer(toy, requestOf(one, adapters), one.leavesAfter);
 }
 
-const metricOf = async ({ metrics }: Toy, line: string): Promise<number> =>
-  Number(
-    (await metrics.render())
-      .split('\n')
-      .find((each) => each.startsWith(line))
-      ?.split(' ')
-      .at(-1) ?? 0,
-  );
-
 it('gives the answer of an undisturbed cold run under any load, cancels, suspensions, lost rows, adapters and cache hits (R20)', async () => {
   const reached = { hits: 0, preemptions: 0 };
   const loads = fc.record({
@@ -98,7 +88,7 @@ it('gives the answer of an undisturbed cold run under any load, cancels, suspens
         kvHeadroomPages: headroom,
         sequenceTurnMs: 100,
         sequenceTurnTokensMin: 2,
-        prefixTokensMin: 16,
+        prefixTokensMin: 64,
       };
       const busy = open(tight, 3);
       const adapters = await load(cold);
@@ -109,10 +99,10 @@ it('gives the answer of an undisturbed cold run under any load, cancels, suspens
       for (const [i, text] of got.entries()) if (text !== undefined) expect(text).toBe(expected[i]);
       await busy.clock.sleep(1000, new AbortController().signal); // the last cycle publishes
       expect(busy.engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
-      expect(await metricOf(busy, 'kv_pages{pool="cells",state="held"}')).toBe(0);
-      expect(await metricOf(busy, 'kv_pages{pool="store",state="held"}')).toBe(0);
-      reached.hits += await metricOf(busy, 'kv_prefix_lookups_total{outcome="hit"}');
-      reached.preemptions += await metricOf(busy, 'llm_preemptions_total');
+      expect(busy.engine.figures().cells.held).toBe(0);
+      expect(busy.engine.figures().store.held).toBe(0);
+      reached.hits += busy.engine.figures().prefixLookups.hit;
+      reached.preemptions += busy.engine.figures().preemptions;
       for (const toy of [cold, busy]) await toy.engine.close(new Error('test is over'));
     }),
     { numRuns: 60 },
@@ -157,6 +147,60 @@ it('runs a request beside one of a higher priority later, where it stopped, and 
     ...['x', 'y', 'z'].map((tail) => ask(tail, 'normal')),
   ]);
   expect(ended).toEqual(['critical', 'low']);
-  expect(await metricOf(toy, 'llm_preemptions_total')).toBeGreaterThan(0);
+  expect(toy.engine.figures().preemptions).toBeGreaterThan(0);
+  await toy.engine.close(new Error('test is over'));
+});
+
+it.each(['exportSequence', 'importSequence'] as const)(
+  'a failing %s costs computing again, never a request or its neighbours',
+  async (method) => {
+    let failures = 0;
+    const broken = (backend: StepBackend): StepBackend =>
+      new Proxy(backend, {
+        get: (target, name) => {
+          if (name === method)
+            return () => {
+              failures++;
+              throw method === 'exportSequence' ? new RangeError('no memory') : platformError('KV_STATE_INVALID', 'not taken');
+            };
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const [well, toy] = [open({}, 4), open({ sequenceTurnMs: 100, sequenceTurnTokensMin: 2 }, 2, broken)];
+    const all = ['one', 'two', 'three', 'four', 'one'].map((tail, i) =>
+      requestOf(
+        {
+          prefix: 1 + (i % 2),
+          tail,
+          priority: i % 2 ? 'high' : 'low',
+          adapter: null,
+          seed: null,
+          tokensMax: 30,
+          delayMs: 0,
+          leavesAfter: null,
+        },
+        {},
+      ),
+    );
+    const expected: (string | undefined)[] = [];
+    for (const one of all) expected.push(await answer(well, one, null));
+    expect(await Promise.all(all.map((one) => answer(toy, one, null)))).toEqual(expected);
+    expect(await answer(toy, all[0] as GenerateRequest, null)).toBe(expected[0]);
+    expect(failures).toBeGreaterThan(0);
+    expect(toy.engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
+    expect(toy.engine.figures().store).toMatchObject({ held: 0, ...(method === 'exportSequence' && { cached: 0 }) });
+    for (const engine of [well, toy]) await engine.engine.close(new Error('test is over'));
+  },
+);
+
+it('suspends for want of pages once, and lets the request back when the others have left room', async () => {
+  const toy = open({ kvCellPagesMax: 60, kvHeadroomPages: 4 }, 2);
+  const long = (tail: string) =>
+    requestOf({ prefix: 1, tail, priority: 'normal', adapter: null, seed: null, tokensMax: 400, delayMs: 0, leavesAfter: null }, {});
+  const asked = ['a', 'b'].map(long).map((one) => ({ ...one, sampling: { ...one.sampling, ignoreEnd: true } }));
+  const texts = await Promise.all(asked.map((one) => answer(toy, one, null)));
+  expect(texts.every((text) => (text?.length ?? 0) > 300)).toBe(true);
+  expect(toy.engine.figures().preemptions).toBe(1);
   await toy.engine.close(new Error('test is over'));
 });

@@ -6,6 +6,7 @@ import {
   type EmbedRequest,
   type EmbedResult,
   type EngineConfig,
+  type EngineFigures,
   type GenerateEvent,
   type GenerateRequest,
   type LoadedAdapter,
@@ -24,7 +25,6 @@ import { ChatTemplate } from './ChatTemplate.js';
 import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
-import type { InferenceMetrics } from './metrics.js';
 import type { InferenceOptions } from './options.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
@@ -41,7 +41,6 @@ export interface InferenceEngineParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: InferenceMetrics;
 }
 
 type Step = Parameters<StepPacer['after']>[0];
@@ -61,6 +60,7 @@ export class InferenceEngine implements ModelService {
   readonly #embeddings: EmbeddingQueue;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
+  #preemptions = 0;
   #loop: Promise<void> | undefined;
   #closed = false;
 
@@ -73,7 +73,6 @@ export class InferenceEngine implements ModelService {
     this.#pages = new PagedKVCache({
       backend: stepBackend,
       logger: parts.logger,
-      metrics: parts.metrics,
       storeBytesMax: options.kvStoreBytesMax,
       cellPagesMax: Math.min(options.kvCellPagesMax, sequences * pagesOf(stepBackend.facts.contextTokens)),
       reuseTokensMin: options.prefixTokensMin,
@@ -158,6 +157,11 @@ export class InferenceEngine implements ModelService {
 
   load(): LoadReport {
     return this.#scheduler.load();
+  }
+
+  figures(): EngineFigures {
+    const { cells, store, prefixLookups } = this.#pages;
+    return { cells, store, prefixLookups, preemptions: this.#preemptions };
   }
 
   /** Ends everything in flight with `reason`, waits for the cycle that runs, frees the models. Idempotent. */
@@ -265,26 +269,19 @@ export class InferenceEngine implements ModelService {
       this.#failEverything(error);
     } finally {
       this.#loop = undefined;
-      this.#publish();
     }
-  }
-
-  #publish(): void {
-    this.#parts.metrics.publish(this.load());
-    this.#parts.metrics.publishPages(this.#pages.cells, this.#pages.store);
   }
 
   #cycle(): Step {
     const nowMs = this.#parts.clock.monotonicMs();
     this.#preempt(nowMs);
-    for (const task of this.#scheduler.admit(nowMs, (next) => this.#hasRoomFor(next))) this.#seat(task, nowMs);
+    this.#admit(nowMs);
     const gap = this.#scheduler.closeGap();
     if (gap !== undefined) this.#pages.move(gap.from, gap.to);
     const plan = this.#planWithPrefix();
     const rows = this.#runPlan(plan);
     this.#pages.check();
     const embedRows = this.#runPack();
-    this.#publish();
     return {
       prefillRows: plan.kind === 'prefill' ? rows.length : 0,
       decodeRows: plan.kind === 'decode' ? rows.length : 0,
@@ -298,17 +295,23 @@ export class InferenceEngine implements ModelService {
     if (task === undefined) return;
     task.suspended = this.#pages.suspend(task.sequence);
     this.#scheduler.suspend(task, nowMs);
-    this.#parts.metrics.suspended();
+    this.#preemptions++;
+  }
+
+  #admit(nowMs: number): void {
+    const hasRoomFor = (next: GenerationTask): boolean => this.#hasRoomFor(next);
+    for (let task = this.#scheduler.admitNext(nowMs, hasRoomFor); task; task = this.#scheduler.admitNext(nowMs, hasRoomFor))
+      this.#seat(task, nowMs);
   }
 
   /** One request may always run, however few pages there are: the context holds it. */
-  #hasRoomFor({ prompt }: GenerationTask): boolean {
+  #hasRoomFor({ prompt, rows }: GenerationTask): boolean {
     const { held, free } = this.#pages.cells;
-    return held === 0 || free >= pagesOf(prompt.length) + this.#parts.options.kvHeadroomPages;
+    return held === 0 || free >= pagesOf(Math.max(prompt.length, rows)) + this.#parts.options.kvHeadroomPages;
   }
 
   #seat(task: GenerationTask, nowMs: number): void {
-    this.#pages.open(task.sequence, { scope: this.#scopeOf(task), prompt: task.prompt });
+    this.#pages.open(task.sequence, { scope: this.#scopeOf(task), prompt: task.prompt, rows: task.rows });
     if (task.suspended === undefined) task.admitted(nowMs);
     else task.resumed(this.#pages.resume(task.sequence, task.suspended));
   }

@@ -47,13 +47,6 @@ export class RequestQueue<Request extends Waiting> {
     return this.#waiting.reduce((best, other) => (urgency(other) > urgency(best) ? other : best));
   }
 
-  /** Takes the request whose turn it is. */
-  shift(nowMs: number): Request | undefined {
-    const first = this.first(nowMs);
-    if (first !== undefined) this.remove(first);
-    return first;
-  }
-
   /** False when the request does not wait (any more). */
   remove(request: Request): boolean {
     const place = this.#waiting.indexOf(request);

@@ -2,6 +2,5 @@
 // which reaches the model through the ports StepBackend and EmbeddingBackend. Knows nothing of processes, shards or the network.
 export { inferenceError, inferenceErrors } from './errors.js';
 export { InferenceEngine, type InferenceEngineParts } from './InferenceEngine.js';
-export { declareInferenceMetrics, type InferenceMetrics } from './metrics.js';
 export { type InferenceOptions, inferenceOptions } from './options.js';
 export { type BatchPlan, planStep, type SchedulerState, type SequenceState } from './planStep.js';

@@ -40,7 +40,6 @@ describe('EngineSupervisor (R18)', () => {
       clock,
       random: new NodeRandom(),
       logger,
-      makeMetrics,
       script: [],
       cost: simStepCost,
       launchMs: 900,

@@ -4,6 +4,7 @@ import {
   type EmbedRequest,
   type EmbedResult,
   type EngineConfig,
+  type EngineFigures,
   type EngineLauncher,
   type GenerateEvent,
   type GenerateRequest,
@@ -15,6 +16,7 @@ import {
   type ModelAbilities,
   type ModelFacts,
   type ModelService,
+  noEngineFigures,
   platformError,
   type Timer,
 } from '../platform/index.js';
@@ -200,6 +202,10 @@ export class EngineSupervisor implements ModelService {
     return { ...(this.#engine?.modelService.load() ?? none), avgLlmQueueMs };
   }
 
+  figures(): EngineFigures {
+    return this.#engine?.modelService.figures() ?? noEngineFigures;
+  }
+
   async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>): Promise<Value> {
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
       const engine = await this.#whenReady(signal);
@@ -350,6 +356,7 @@ export class EngineSupervisor implements ModelService {
 
   #publish(): void {
     this.#metrics.publish(this.load());
+    this.#metrics.publishFigures(this.#engine?.modelService.figures());
     if (this.#stopping.signal.aborted) return;
     this.#publishTimer = this.#parts.clock.setTimer(this.#parts.options.loadPublishMs, () => this.#publish());
   }

@@ -1,11 +1,15 @@
-import type { LoadReport, Metrics } from '../platform/index.js';
+import type { EngineFigures, LoadReport, Metrics, PageCounts, PrefixOutcome } from '../platform/index.js';
 
 export interface EngineMetrics {
   restarted(): void;
   publish(load: LoadReport): void;
+  /** Counts on from what was published last; undefined while there is no engine, whose successor begins at nothing. */
+  publishFigures(figures: EngineFigures | undefined): void;
 }
 
-/** Declares what the shard shows of its engine: the engine's own metrics live in another process, its load reports carry them (R19). */
+const outcomes: readonly PrefixOutcome[] = ['hit', 'short', 'unknown', 'scope', 'refused'];
+
+/** Declares what the shard shows of its engine: the engine's own figures come from another process with its load reports (R19, R20). */
 export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
   const gauge = (name: string, help: string) => metrics.gauge({ name, help });
   const pending = gauge('pending_llm_requests', 'Generation requests queued or running in the engine.');
@@ -13,6 +17,7 @@ export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
   const adapters = gauge('active_lora_adapters', 'LoRA adapters with running requests.');
   const busy = gauge('llm_sequences_busy', 'Sequences of the context that hold a request.');
   const restarts = metrics.counter({ name: 'engine_restarts_total', help: 'Times the engine process was started again.' });
+  const publishFigures = declareFigures(metrics);
   return {
     restarted: () => restarts.add(),
     publish: (load) => {
@@ -21,5 +26,31 @@ export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
       adapters.set(load.activeLoraAdapters.length);
       busy.set(load.sequencesBusy);
     },
+    publishFigures,
+  };
+}
+
+function declareFigures(metrics: Metrics): EngineMetrics['publishFigures'] {
+  const pages = metrics.gauge({ name: 'kv_pages', help: 'Pages of 16 tokens, by pool and state.', labels: ['pool', 'state'] });
+  const lookups = metrics.counter({
+    name: 'kv_prefix_lookups_total',
+    help: 'Prompts that were looked up in the prefix cache, by what was found.',
+    labels: ['outcome'],
+  });
+  const preemptions = metrics.counter({ name: 'llm_preemptions_total', help: 'Requests that gave up their sequence and went on later.' });
+  const setPool = (pool: string, { free, held, cached }: PageCounts): void => {
+    pages.set(free, { pool, state: 'free' });
+    pages.set(held, { pool, state: 'held' });
+    pages.set(cached, { pool, state: 'cached' });
+  };
+  let last: EngineFigures | undefined;
+  return (figures) => {
+    const before = last;
+    last = figures;
+    if (figures === undefined) return;
+    setPool('cells', figures.cells);
+    setPool('store', figures.store);
+    preemptions.add(figures.preemptions - (before?.preemptions ?? 0));
+    for (const outcome of outcomes) lookups.add(figures.prefixLookups[outcome] - (before?.prefixLookups[outcome] ?? 0), { outcome });
   };
 }

@@ -145,6 +145,38 @@ export interface LoadReport {
   readonly sequencesBusy: number;
 }
 
+/** Pages of 16 tokens of one pool (R20): free + cached + held = total. */
+export interface PageCounts {
+  readonly total: number;
+  readonly held: number;
+  readonly cached: number;
+  readonly free: number;
+}
+
+/** What a prompt found in the prefix cache: `short` = too short to share, `scope` = known under another adapter only, `refused` = not taken by the model. */
+export type PrefixOutcome = 'hit' | 'short' | 'unknown' | 'scope' | 'refused';
+
+/** Figures of an engine for metrics, counted since it started. */
+export interface EngineFigures {
+  /** The model's own cells. */
+  readonly cells: PageCounts;
+  /** Host buffers of prefixes and suspended requests. */
+  readonly store: PageCounts;
+  readonly prefixLookups: { readonly [outcome in PrefixOutcome]: number };
+  /** Requests that gave up their sequence and went on later. */
+  readonly preemptions: number;
+}
+
+const noPages: PageCounts = { total: 0, held: 0, cached: 0, free: 0 };
+
+/** Of no engine. */
+export const noEngineFigures: EngineFigures = {
+  cells: noPages,
+  store: noPages,
+  prefixLookups: { hit: 0, short: 0, unknown: 0, scope: 0, refused: 0 },
+  preemptions: 0,
+};
+
 /** What an implementation keeps of the promises of R20–R27. */
 export interface ModelAbilities {
   readonly sameTextUnderLoad: boolean;
@@ -178,4 +210,5 @@ export interface ModelService {
   unloadAdapter(digest: string, signal: AbortSignal): Promise<void>;
   adapters(): readonly LoadedAdapter[];
   load(): LoadReport;
+  figures(): EngineFigures;
 }

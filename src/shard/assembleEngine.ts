@@ -1,15 +1,5 @@
-import { declareInferenceMetrics, InferenceEngine, type InferenceOptions, inferenceOptions } from '../inference/index.js';
-import type {
-  Clock,
-  EmbeddingBackend,
-  EngineConfig,
-  Logger,
-  Metrics,
-  ModelService,
-  Random,
-  StepBackend,
-  StepPacer,
-} from '../platform/index.js';
+import { InferenceEngine, type InferenceOptions, inferenceOptions } from '../inference/index.js';
+import type { Clock, EmbeddingBackend, EngineConfig, Logger, ModelService, Random, StepBackend, StepPacer } from '../platform/index.js';
 
 export interface EnginePlatform {
   readonly stepBackend: StepBackend;
@@ -18,7 +8,6 @@ export interface EnginePlatform {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 export interface AssembledEngine extends ModelService {
@@ -35,6 +24,5 @@ export function assembleEngine(
   platform: EnginePlatform,
   options: InferenceOptions = inferenceOptions.parse({}),
 ): AssembledEngine {
-  const { metrics, ...parts } = platform;
-  return new InferenceEngine({ ...parts, config, options, metrics: declareInferenceMetrics(metrics) });
+  return new InferenceEngine({ ...platform, config, options });
 }

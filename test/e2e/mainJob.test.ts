@@ -208,15 +208,40 @@ describe('three shards on real weights', () => {
 
   it('exposes metrics by the names of the paper, health and the cluster', async () => {
     const url = cluster.shards[0]?.url;
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    for (const name of ['pending_llm_requests', 'avg_llm_queue_ms', 'active_lora_adapters', 'domain_routing_fallback_total'])
-      expect(metrics).toContain(name);
+    const client = openai(0);
+    const nobody = { model: 'default', messages: [{ role: 'user' as const, content: 'Hello' }], max_tokens: 1, domain: 'nobody' };
+    await client.chat.completions.create(nobody as never); // a fallback to count
+    const long = [{ role: 'user' as const, content: 'A contract is read by two people. '.repeat(40) }];
+    const cached: number[] = [];
+    for (let i = 0; i < 2; i++) {
+      const answer = await client.chat.completions.create({ model: 'default', messages: long, max_tokens: 1, domain: 'legal' } as never);
+      cached.push(answer.usage?.prompt_tokens_details?.cached_tokens ?? -1);
+    }
+    expect(cached[0]).toBe(0);
+    expect(cached[1]).toBeGreaterThan(100);
+    const sampleOf = (text: string, name: string): number | undefined => {
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
+      return line === undefined ? undefined : Number(line.split(' ').at(-1));
+    };
+    const metrics = await LocalCluster.until(async () => {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return sampleOf(text, 'kv_prefix_lookups_total{outcome="hit"}') ? text : undefined;
+    }, 5_000);
+    for (const name of ['pending_llm_requests', 'avg_llm_queue_ms', 'active_lora_adapters']) expect(sampleOf(metrics, name)).toBe(0);
+    expect(sampleOf(metrics, 'domain_routing_fallback_total')).toBeGreaterThan(0);
+    expect(sampleOf(metrics, 'kv_pages{pool="cells",state="free"}')).toBe((16 * 2048) / 16);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const view = (await (await fetch(`${url}/_admin/ostraka/cluster`)).json()) as {
+      epoch: number;
+      breakers: Record<string, string>;
+      shards: { id: string }[];
       slots: Record<string, number>;
       announcements: { domain: string; accuracyDelta: number; source: string }[];
     };
+    expect(view.epoch).toBeGreaterThan(0);
+    expect(view.shards).toHaveLength(3);
+    expect(Object.values(view.breakers)).toEqual(['closed', 'closed', 'closed']);
     expect(Object.values(view.slots).reduce((sum, count) => sum + count, 0)).toBe(4096);
     const evaluation = JSON.parse(await readFile('sample/adapters/legal.gguf.evaluation.json', 'utf8')) as { accuracyDelta: number };
     expect(view.announcements.find(({ domain }) => domain === 'legal')).toMatchObject({

@@ -1,11 +1,13 @@
-import type {
-  EmbedResult,
-  GenerateEvent,
-  GenerateRequest,
-  LoadedAdapter,
-  LoadReport,
-  ModelFacts,
-  ModelService,
+import {
+  type EmbedResult,
+  type EngineFigures,
+  type GenerateEvent,
+  type GenerateRequest,
+  type LoadedAdapter,
+  type LoadReport,
+  type ModelFacts,
+  type ModelService,
+  noEngineFigures,
 } from '../../src/platform/index.js';
 
 /** The end of an answer. */
@@ -35,6 +37,9 @@ export class FakeModelService implements ModelService {
   }
   async embed(): Promise<EmbedResult> {
     return { vectors: [[1, 0]], promptTokens: 1 };
+  }
+  figures(): EngineFigures {
+    return noEngineFigures;
   }
   async tokenize(): Promise<readonly number[]> {
     return [1];

@@ -18,7 +18,8 @@ it('counts free + cached + held = total at every step, and drops the least recen
         present = present.filter((other) => other !== blob);
       };
       const store = new KvBlobStore({
-        pagesMax: 24,
+        bytesMax: 24 * 16,
+        bytesPerToken: 1,
         onEvict: (blob) => {
           expect(blob).toBe(present.find(({ kind }) => kind === 'cached'));
           forget(blob);
@@ -28,7 +29,7 @@ it('counts free + cached + held = total at every step, and drops the least recen
         const chosen = present[place % Math.max(1, present.length)];
         if (act === 'put' && store.hasRoomFor(tokens)) {
           const before = present;
-          const blob = store.put(state, tokens, kind);
+          const blob = store.put(state, tokens, kind) as KvBlob;
           expect(before.filter((other) => other.kind === 'held').every((other) => present.includes(other))).toBe(true);
           present = [...present, blob];
         } else if (act === 'touch' && chosen?.kind === 'cached') {
@@ -53,8 +54,16 @@ it('counts free + cached + held = total at every step, and drops the least recen
 });
 
 it('has no room for what held blobs leave none for', () => {
-  const store = new KvBlobStore({ pagesMax: 4, onEvict: () => undefined });
+  const store = new KvBlobStore({ bytesMax: 4 * 16 * 10, bytesPerToken: 10, onEvict: () => undefined });
   store.put(state, 48, 'held');
   expect([store.hasRoomFor(16), store.hasRoomFor(17)]).toEqual([true, false]);
-  expect(() => store.put(state, 17, 'cached')).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+  expect(store.put(state, 17, 'cached')).toBeUndefined();
+  expect(store.pages).toEqual({ total: 4, cached: 0, held: 3, free: 1 });
+});
+
+it('counts a state by its bytes where these are more than was thought', () => {
+  const store = new KvBlobStore({ bytesMax: 4 * 16 * 10, bytesPerToken: 10, onEvict: () => undefined });
+  expect(store.put(new Uint8Array(2 * 16 * 10), 16, 'cached')?.pages).toBe(2);
+  expect(store.put(new Uint8Array(5 * 16 * 10), 16, 'held')).toBeUndefined();
+  expect(store.pages).toEqual({ total: 4, cached: 2, held: 0, free: 2 });
 });

@@ -1,5 +1,5 @@
-import { assert } from '../../base/index.js';
 import { pagesOf } from './pagesOf.js';
+import { pageTokens } from './pageTokens.js';
 
 /** The state of one sequence in host memory. Cached ones go when room is needed; held ones belong to a suspended request and stay. */
 export interface KvBlob {
@@ -10,11 +10,12 @@ export interface KvBlob {
 }
 
 /**
- * Host buffers for prefix cache and preemption, bounded in pages (R20). Room for a new blob is made by dropping the least recently used
+ * Host buffers for prefix cache and preemption, bounded by bytes and counted in pages (R20). Room for a new blob is made by dropping the least recently used
  * cached ones. Invariant: free + cached + held = `pagesMax`.
  */
 export class KvBlobStore {
   readonly #pagesMax: number;
+  readonly #bytesPerToken: number;
   readonly #onEvict: (blob: KvBlob) => void;
   /** Cached blobs, least recently used first. */
   readonly #cached = new Set<KvBlob>();
@@ -22,8 +23,9 @@ export class KvBlobStore {
   #cachedPages = 0;
   #heldPages = 0;
 
-  constructor(options: { readonly pagesMax: number; readonly onEvict: (blob: KvBlob) => void }) {
-    this.#pagesMax = options.pagesMax;
+  constructor(options: { readonly bytesMax: number; readonly bytesPerToken: number; readonly onEvict: (blob: KvBlob) => void }) {
+    this.#bytesPerToken = options.bytesPerToken;
+    this.#pagesMax = Math.floor(options.bytesMax / (options.bytesPerToken * pageTokens));
     this.#onEvict = options.onEvict;
   }
 
@@ -37,10 +39,11 @@ export class KvBlobStore {
     return pagesOf(tokens) + this.#heldPages <= this.#pagesMax;
   }
 
-  /** Takes a state whose size fits (`hasRoomFor`). */
-  put(state: Uint8Array, tokens: number, kind: KvBlob['kind']): KvBlob {
-    assert(this.hasRoomFor(tokens), 'a blob is put where there is room', { tokens });
-    const blob: KvBlob = { state, tokens, pages: pagesOf(tokens), kind };
+  /** Takes a state; undefined where there is no room. What takes more bytes a token than was stated counts as so many more tokens. */
+  put(state: Uint8Array, tokens: number, kind: KvBlob['kind']): KvBlob | undefined {
+    const counted = Math.max(tokens, Math.floor(state.length / this.#bytesPerToken));
+    if (!this.hasRoomFor(counted)) return undefined;
+    const blob: KvBlob = { state, tokens, pages: pagesOf(counted), kind };
     for (const oldest of this.#cached) {
       if (this.pages.free >= blob.pages) break;
       this.drop(oldest);

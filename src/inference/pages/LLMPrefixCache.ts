@@ -22,6 +22,9 @@ export type PrefixMatch =
 /** Rule R: rows of a prompt are computed in calls of at least so many; a shorter rest would use another kernel, with other bits. */
 const restTokensMin = 64;
 
+/** A shorter prompt was computed by that other kernel: its rows are nobody else's. */
+const promptTokensMin = 64;
+
 /**
  * Which rows of a prompt need not be computed (R20, paper §IV-D): the longest prefix that some earlier or running prompt shares, cut so
  * that at least 64 rows are left. Only prompt rows are offered, never those of an answer, whose bits differ.
@@ -49,7 +52,7 @@ export class LLMPrefixCache {
 
   /** Offers a prompt's rows. Returns undefined where another prefix offers all but what is computed anew in any case. */
   add(scope: string, tokens: Int32Array, source: PrefixSource): CachedPrefix | undefined {
-    if (tokens.length < this.#reuseTokensMin) return undefined;
+    if (tokens.length < Math.max(promptTokensMin, this.#reuseTokensMin)) return undefined;
     const found = this.#tree.longest(scope, tokens);
     if (found !== undefined && found.tokens >= tokens.length - restTokensMin) return undefined;
     const prefix: CachedPrefix = { scope, tokens, source };

@@ -1,7 +1,7 @@
 import { assert, toOstrakaError } from '../../base/index.js';
-import type { Logger, StepBackend } from '../../platform/index.js';
+import type { Logger, PageCounts, PrefixOutcome, StepBackend } from '../../platform/index.js';
 import { type KvBlob, KvBlobStore } from './KvBlobStore.js';
-import { type CachedPrefix, LLMPrefixCache, type PrefixMiss } from './LLMPrefixCache.js';
+import { type CachedPrefix, LLMPrefixCache } from './LLMPrefixCache.js';
 import { pagesOf } from './pagesOf.js';
 
 type Backend = Pick<
@@ -12,7 +12,6 @@ type Backend = Pick<
 export interface PagedKVCacheParts {
   readonly backend: Backend;
   readonly logger: Logger;
-  readonly metrics: { readonly prefix: (outcome: PrefixMiss | 'hit' | 'refused') => void };
   /** Bytes of host memory for cached prefixes and suspended requests. */
   readonly storeBytesMax: number;
   /** Pages of the model's own cells that requests may hold together; the rest is never filled. */
@@ -23,18 +22,12 @@ export interface PagedKVCacheParts {
 interface HeldSequence {
   readonly scope: string;
   readonly prompt: Int32Array;
+  /** Tokens that are sure to come. */
+  readonly reservedTokens: number;
   /** Tokens computed. */
   tokens: number;
   /** What other prompts may share, once the prompt is computed. */
   prefix: CachedPrefix | undefined;
-}
-
-/** Pages of one pool: free + cached + held = total, at every step. */
-export interface PageCounts {
-  readonly total: number;
-  readonly held: number;
-  readonly cached: number;
-  readonly free: number;
 }
 
 /** What a suspended request left behind: its rows in a buffer, or nothing, when there was no room for them. */
@@ -51,20 +44,29 @@ export class PagedKVCache {
   readonly #parts: PagedKVCacheParts;
   readonly #store: KvBlobStore;
   readonly #prefixes: LLMPrefixCache;
+  readonly #lookups = { hit: 0, short: 0, unknown: 0, scope: 0, refused: 0 };
   readonly #held = new Map<number, HeldSequence>();
 
   constructor(parts: PagedKVCacheParts) {
     this.#parts = parts;
     this.#prefixes = new LLMPrefixCache(parts.reuseTokensMin);
-    const pagesMax = Math.floor(parts.storeBytesMax / (parts.backend.facts.kvBytesPerToken * 16));
-    this.#store = new KvBlobStore({ pagesMax, onEvict: (blob) => this.#prefixes.evicted(blob) });
+    this.#store = new KvBlobStore({
+      bytesMax: parts.storeBytesMax,
+      bytesPerToken: parts.backend.facts.kvBytesPerToken,
+      onEvict: (blob) => this.#prefixes.evicted(blob),
+    });
   }
 
-  /** Pages of the model's cells. */
+  /** What prompts found, counted since the start. */
+  get prefixLookups(): { readonly [outcome in PrefixOutcome]: number } {
+    return { ...this.#lookups };
+  }
+
+  /** Pages of the model's cells; a prompt holds its pages from the start. */
   get cells(): PageCounts {
     const { cellPagesMax: total } = this.#parts;
     let held = 0;
-    for (const { tokens } of this.#held.values()) held += pagesOf(tokens);
+    for (const { tokens, reservedTokens } of this.#held.values()) held += pagesOf(Math.max(tokens, reservedTokens));
     return { total, held, cached: 0, free: total - held };
   }
 
@@ -74,28 +76,29 @@ export class PagedKVCache {
   }
 
   /** A request takes an empty sequence. */
-  open(sequence: number, request: { readonly scope: string; readonly prompt: Int32Array }): void {
+  open(sequence: number, request: { readonly scope: string; readonly prompt: Int32Array; readonly rows: number }): void {
     assert(!this.#held.has(sequence), 'a sequence has one holder', { sequence });
-    this.#held.set(sequence, { ...request, tokens: 0, prefix: undefined });
+    const { scope, prompt, rows } = request;
+    this.#held.set(sequence, { scope, prompt, reservedTokens: Math.max(prompt.length, rows), tokens: 0, prefix: undefined });
   }
 
   /** Fills the sequence with the longest prefix that is known of its prompt; returns its tokens. */
   reuse(sequence: number): number {
-    const { metrics, backend } = this.#parts;
+    const { backend } = this.#parts;
     const held = this.#holderOf(sequence);
     if (!backend.facts.cutsAnywhere) return 0;
     const match = this.#prefixes.match(held.scope, held.prompt);
     if (match.prefix === undefined) {
-      metrics.prefix(match.miss);
+      this.#lookups[match.miss]++;
       return 0;
     }
     if (!this.#fill(sequence, match.prefix)) {
-      metrics.prefix('refused');
+      this.#lookups.refused++;
       return 0;
     }
     backend.truncateSequence(sequence, match.tokens);
     held.tokens = match.tokens;
-    metrics.prefix('hit');
+    this.#lookups.hit++;
     return match.tokens;
   }
 
@@ -116,7 +119,7 @@ export class PagedKVCache {
     const held = this.#held.get(sequence);
     if (held === undefined) return; // dropped before
     const { prefix } = held;
-    if (prefix !== undefined) this.#keep(sequence, prefix);
+    if (prefix !== undefined && !this.#keep(sequence, prefix)) this.#prefixes.remove(prefix);
     this.#empty(sequence);
   }
 
@@ -136,8 +139,7 @@ export class PagedKVCache {
   suspend(sequence: number): SuspendedRows {
     const { tokens, prefix } = this.#holderOf(sequence);
     if (prefix !== undefined) this.#prefixes.remove(prefix);
-    const fits = tokens > 0 && this.#store.hasRoomFor(tokens);
-    const blob = fits ? this.#store.put(this.#parts.backend.exportSequence(sequence), tokens, 'held') : undefined;
+    const blob = tokens > 0 ? this.#export(sequence, tokens, 'held') : undefined;
     this.#empty(sequence);
     return { blob };
   }
@@ -177,16 +179,26 @@ export class PagedKVCache {
     assert(free >= 0 && held + cached + free === total, 'free + cached + held = total', { total, held, cached, free });
   }
 
-  #keep(sequence: number, prefix: CachedPrefix): void {
-    const { backend } = this.#parts;
+  /** False when there is no room, or the model gives no bytes: nobody shares the prompt then. */
+  #keep(sequence: number, prefix: CachedPrefix): boolean {
     const tokens = prefix.tokens.length;
-    if (!this.#store.hasRoomFor(tokens)) {
-      this.#prefixes.remove(prefix);
-      return;
+    if (!this.#store.hasRoomFor(tokens)) return false;
+    this.#parts.backend.truncateSequence(sequence, tokens);
+    const blob = this.#export(sequence, tokens, 'cached');
+    if (blob !== undefined) this.#prefixes.relocate(prefix, { kind: 'blob', blob });
+    return blob !== undefined;
+  }
+
+  /** A state that cannot be had costs computing rows again, never a request. */
+  #export(sequence: number, tokens: number, kind: KvBlob['kind']): KvBlob | undefined {
+    if (!this.#store.hasRoomFor(tokens)) return undefined;
+    try {
+      return this.#store.put(this.#parts.backend.exportSequence(sequence), tokens, kind); // undefined where the bytes are more than was thought
+    } catch (thrown) {
+      const { code, message } = toOstrakaError(thrown);
+      this.#parts.logger.error('inference.kv_export_failed', { code, message });
+      return undefined;
     }
-    backend.truncateSequence(sequence, tokens);
-    const blob = this.#store.put(backend.exportSequence(sequence), tokens, 'cached');
-    this.#prefixes.relocate(prefix, { kind: 'blob', blob });
   }
 
   #fill(sequence: number, { source }: CachedPrefix): boolean {

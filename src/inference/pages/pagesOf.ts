@@ -1,5 +1,4 @@
-/** Tokens of one page of KV cells (R20, paper §III-C). */
-const pageTokens = 16;
+import { pageTokens } from './pageTokens.js';
 
 /** Pages that so many tokens take. */
 export const pagesOf = (tokens: number): number => Math.ceil(tokens / pageTokens);

@@ -92,7 +92,12 @@ class EngineChild {
         else if (message.kind === 'failed') reject(new OstrakaError(message.error));
         else if (message.kind !== 'ready') this.#service?.receive(message);
         else {
-          this.#service = new ChildModelService({ send: (command) => this.#send(command), facts: message.facts, load: message.load });
+          this.#service = new ChildModelService({
+            send: (command) => this.#send(command),
+            facts: message.facts,
+            load: message.load,
+            figures: message.figures,
+          });
           resolve(this.#service);
         }
       });

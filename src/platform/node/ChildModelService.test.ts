@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type GenerateRequest, type LoadReport, plainSampling } from '../index.js';
+import { type GenerateRequest, type LoadReport, noEngineFigures, plainSampling } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand } from './engineMessages.js';
 
@@ -16,7 +16,7 @@ describe('ChildModelService', () => {
   const open = () => {
     const sent: EngineCommand[] = [];
     const facts = { models: [], abilities: { sameTextUnderLoad: true, adapters: true } };
-    const service = new ChildModelService({ send: (command) => sent.push(command), facts, load: idle });
+    const service = new ChildModelService({ send: (command) => sent.push(command), facts, load: idle, figures: noEngineFigures });
     return { sent, service, abort: new AbortController() };
   };
 
@@ -65,7 +65,7 @@ describe('ChildModelService', () => {
 
   it('fails what is in flight, and what comes after, when the engine is lost', async () => {
     const { sent, service, abort } = open();
-    service.receive({ kind: 'load', load: { ...idle, pendingLlmRequests: 1, sequencesBusy: 1 } });
+    service.receive({ kind: 'load', figures: noEngineFigures, load: { ...idle, pendingLlmRequests: 1, sequencesBusy: 1 } });
     expect(service.load().sequencesBusy).toBe(1);
     const counted = service.tokenize('default', 'x', abort.signal);
     service.lose('signal SIGKILL');

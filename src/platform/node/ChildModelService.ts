@@ -2,6 +2,7 @@ import { AsyncQueue, assert, OstrakaError, type OstrakaErrorJson, onAbort, raceA
 import {
   type EmbedRequest,
   type EmbedResult,
+  type EngineFigures,
   type GenerateEvent,
   type GenerateRequest,
   type LoadedAdapter,
@@ -34,13 +35,20 @@ export class ChildModelService implements ModelService {
   readonly #calls = new Map<number, PendingCall>();
   readonly #adapters = new Map<string, LoadedAdapter>();
   #load: LoadReport;
+  #figures: EngineFigures;
   #nextCall = 0;
   #lostReason: string | undefined;
 
-  constructor(options: { readonly send: (command: EngineCommand) => void; readonly facts: EngineFacts; readonly load: LoadReport }) {
+  constructor(options: {
+    readonly send: (command: EngineCommand) => void;
+    readonly facts: EngineFacts;
+    readonly load: LoadReport;
+    readonly figures: EngineFigures;
+  }) {
     this.#send = options.send;
     this.#facts = options.facts;
     this.#load = options.load;
+    this.#figures = options.figures;
   }
 
   get abilities(): ModelAbilities {
@@ -104,9 +112,15 @@ export class ChildModelService implements ModelService {
     return this.#load;
   }
 
+  figures(): EngineFigures {
+    return this.#figures;
+  }
+
   receive(message: Extract<EngineMessage, { kind: 'batch' | 'load' }>): void {
-    if (message.kind === 'load') this.#load = message.load;
-    else for (const item of message.items) this.#deliver(item);
+    if (message.kind === 'load') {
+      this.#load = message.load;
+      this.#figures = message.figures;
+    } else for (const item of message.items) this.#deliver(item);
   }
 
   lose(reason: string): void {

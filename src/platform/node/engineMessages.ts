@@ -3,6 +3,7 @@ import type {
   EmbedRequest,
   EmbedResult,
   EngineConfig,
+  EngineFigures,
   GenerateEvent,
   GenerateRequest,
   LoadedAdapter,
@@ -46,8 +47,8 @@ export interface EngineFacts {
 
 /** Engine to shard. `ready` or `failed` comes first; then at most one `batch` a step. */
 export type EngineMessage =
-  | { readonly kind: 'ready'; readonly facts: EngineFacts; readonly load: LoadReport }
+  | { readonly kind: 'ready'; readonly facts: EngineFacts; readonly load: LoadReport; readonly figures: EngineFigures }
   | { readonly kind: 'failed'; readonly error: OstrakaErrorJson }
   | { readonly kind: 'batch'; readonly items: readonly EngineItem[] }
-  | { readonly kind: 'load'; readonly load: LoadReport }
+  | { readonly kind: 'load'; readonly load: LoadReport; readonly figures: EngineFigures }
   | { readonly kind: 'pong' };

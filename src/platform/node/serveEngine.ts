@@ -1,5 +1,5 @@
 import { assert, assertNever, toOstrakaError } from '../../base/index.js';
-import { type EngineConfig, type LoadReport, type ModelService, plainSampling } from '../index.js';
+import { type EngineConfig, type ModelService, plainSampling } from '../index.js';
 import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
 
 const loadIntervalMs = 100;
@@ -35,7 +35,12 @@ async function start(open: (config: EngineConfig) => ModelService | Promise<Mode
   const service = await open(config);
   await warmUp(service);
   const server = new EngineServer(service);
-  send({ kind: 'ready', facts: { models: service.models(), abilities: service.abilities }, load: service.load() });
+  send({
+    kind: 'ready',
+    facts: { models: service.models(), abilities: service.abilities },
+    load: service.load(),
+    figures: service.figures(),
+  });
   return server;
 }
 
@@ -59,7 +64,7 @@ class EngineServer {
   readonly #aborts = new Map<number, AbortController>();
   #items: EngineItem[] = [];
   #loadTimer: NodeJS.Timeout | undefined;
-  #lastLoad: string | undefined;
+  #lastReports: string | undefined;
 
   constructor(service: ModelService) {
     this.#service = service;
@@ -123,10 +128,10 @@ class EngineServer {
 
   #reportLoad(): void {
     this.#loadTimer = undefined;
-    const load: LoadReport = this.#service.load();
-    const text = JSON.stringify(load);
-    if (text === this.#lastLoad) return;
-    this.#lastLoad = text;
-    send({ kind: 'load', load });
+    const reports = { load: this.#service.load(), figures: this.#service.figures() };
+    const text = JSON.stringify(reports);
+    if (text === this.#lastReports) return;
+    this.#lastReports = text;
+    send({ kind: 'load', ...reports });
   }
 }

@@ -7,7 +7,6 @@ import {
   NodeRandom,
   NodeStepPacer,
   PinoLogger,
-  PrometheusMetrics,
 } from '../../../src/platform/node/index.js';
 import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
 import { testAdapters } from './testAdapters.js';
@@ -50,7 +49,6 @@ describe('InferenceEngine on SmolLM2-135M', () => {
         clock: new NodeClock(),
         random: new NodeRandom(),
         logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-        metrics: new PrometheusMetrics(),
       },
     );
   });

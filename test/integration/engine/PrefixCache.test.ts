@@ -8,7 +8,6 @@ import {
   NodeRandom,
   NodeStepPacer,
   PinoLogger,
-  PrometheusMetrics,
 } from '../../../src/platform/node/index.js';
 import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
 import { testAdapters } from './testAdapters.js';
@@ -47,7 +46,6 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
   const open = (inference: Partial<InferenceOptions>, sequences = 4) => {
     const { chat, embedding } = testModels();
     const bounds = { sequences, contextTokens: 1536, threads: 1 };
-    const metrics = new PrometheusMetrics();
     const engine = assembleEngine(
       { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
       {
@@ -57,12 +55,11 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
         clock: new NodeClock(),
         random: new NodeRandom(),
         logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-        metrics,
       },
       inferenceOptions.parse(inference),
     );
     engines.push(engine);
-    return { engine, metrics };
+    return { engine };
   };
   const answer = async (engine: AssembledEngine, asked: GenerateRequest, onText: () => void = () => undefined) => {
     const events: GenerateEvent[] = [];
@@ -75,15 +72,6 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
     const text = events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
     return { text, cachedTokens: finished.usage.cachedTokens, firstTokenMs: finished.timing.firstTokenMs };
   };
-  const metricOf = async (metrics: PrometheusMetrics, line: string): Promise<number> =>
-    Number(
-      (await metrics.render())
-        .split('\n')
-        .find((each) => each.startsWith(line))
-        ?.split(' ')
-        .at(-1) ?? 0,
-    );
-
   it('answers from cached rows exactly as from cold ones: greedy, sampled, each adapter by itself', { timeout: 240_000 }, async () => {
     const [cold, warm] = [open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine, open({}).engine];
     const adapters = testAdapters();
@@ -124,13 +112,13 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
     const expected: string[] = [];
     for (const one of asked) expected.push((await answer(undisturbed, one)).text);
     for (const kvStoreBytesMax of [268_435_456, 0]) {
-      const { engine, metrics } = open({ kvStoreBytesMax, prefixTokensMin: 100_000 }, 2);
+      const { engine } = open({ kvStoreBytesMax, prefixTokensMin: 100_000 }, 2);
       const decoding = asked.slice(0, 2).map(() => deferred());
       const low = asked.slice(0, 2).map((one, i) => answer(engine, one, decoding[i]?.resolve));
       await Promise.all(decoding.map(({ promise }) => promise));
       const got = await Promise.all([...low, ...asked.slice(2).map((one) => answer(engine, one))]);
       expect(got.map(({ text }) => text)).toEqual(expected);
-      expect(await metricOf(metrics, 'llm_preemptions_total')).toBe(2);
+      expect(engine.figures().preemptions).toBe(2);
     }
   });
 
