@@ -1,15 +1,15 @@
+import { preparedRows } from '../cluster/preparedRows.js';
 import type { SimClient } from '../workloads/SimClient.js';
 
 interface ClusterView {
   readonly epoch: number;
+  /** Digest of the owner of every slot. */
+  readonly ringDigest: string;
   readonly shards: readonly { readonly id: string; readonly health: string; readonly ready: boolean; readonly incarnation: number }[];
   readonly slots: { readonly [shardId: string]: number };
   readonly announcements: readonly { readonly shardId: string; readonly domain: string; readonly adapterDigest: string }[];
   readonly loads: { readonly [shardId: string]: { readonly pendingLlmRequests: number; readonly sequencesBusy: number } | null };
 }
-
-/** Prepared transactions are the rows of kind `p` of the store (format 1). */
-const preparedRows = { from: Uint8Array.of(0x70), to: Uint8Array.of(0x71), entriesMax: 100 };
 
 const slotCount = 4096;
 
@@ -48,9 +48,10 @@ const checkOwn = (client: SimClient, shardId: string, view: ClusterView): void =
   client.violate('slots', `${shardId} is idle and reports ${JSON.stringify(load)}`);
 };
 
-const pictureOf = ({ epoch, shards, announcements }: ClusterView): string =>
+const pictureOf = ({ epoch, ringDigest, shards, announcements }: ClusterView): string =>
   JSON.stringify({
     epoch,
+    ringDigest,
     shards: shards.map(({ id, incarnation }) => `${id}#${incarnation}`),
     announcements: announcements.map(({ shardId, domain, adapterDigest }) => `${shardId} ${domain} ${adapterDigest.slice(0, 8)}`).sort(),
   });

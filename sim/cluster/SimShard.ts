@@ -15,6 +15,7 @@ import { silentMetrics } from '../ports/silentMetrics.js';
 import { SimClock } from '../world/SimClock.js';
 import { SimProcess } from '../world/SimProcess.js';
 import type { SimWorld } from '../world/SimWorld.js';
+import { preparedRows } from './preparedRows.js';
 import { type SimAdapter, simScript } from './SimScript.js';
 import { simShardConfig } from './simShardConfig.js';
 
@@ -37,8 +38,6 @@ interface Life {
   isReady: boolean;
 }
 
-/** Prepared transactions are the rows of kind `p` of the store (format 1). */
-const preparedRows = { from: Uint8Array.of(0x70), to: Uint8Array.of(0x71), entriesMax: 1 };
 const commitPollMs = 1;
 const engineLaunchMs = 400;
 /** A shard that cannot start ends, and is started again after this. */

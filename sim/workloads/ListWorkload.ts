@@ -55,7 +55,14 @@ export class ListWorkload implements Workload {
     const answer = await client.query(client.anyShard(), readLists, { reads: keys });
     if (answer.kind !== 'answer' || answer.status >= 300) return false;
     const { result } = answer.body as unknown as { readonly result: readonly Read[] };
-    this.#history.push({ name: this.#name(), outcome: 'done', reads: result, appends: [], invokedMs, returnedMs: client.nowMs });
+    this.#history.push({
+      name: this.#name(),
+      outcome: 'done',
+      reads: complete(keys, result),
+      appends: [],
+      invokedMs,
+      returnedMs: client.nowMs,
+    });
     return true;
   }
 
@@ -66,7 +73,7 @@ export class ListWorkload implements Workload {
     const outcome = effectOf(answer);
     const returnedMs = outcome === 'unknown' ? Number.POSITIVE_INFINITY : client.nowMs;
     const appends = writes.map((key) => ({ key, value }));
-    const seen = answer.kind === 'answer' && outcome === 'done' ? readsOf(answer.body as never) : [];
+    const seen = answer.kind === 'answer' && outcome === 'done' ? readsOf(reads, answer.body as never) : [];
     this.#history.push({ name: this.#name(), outcome, reads: seen, appends, invokedMs, returnedMs });
   }
 
@@ -81,7 +88,17 @@ export class ListWorkload implements Workload {
   }
 }
 
-const readsOf = (body: { readonly result: readonly { readonly seen: readonly Read[]; readonly own: Read }[] }): readonly Read[] => [
-  ...(body.result[0]?.seen ?? []),
-  ...body.result.map(({ own }) => own),
+/** A list that an answer lacks was read, too: as one that holds nothing. Lists are never removed. */
+const complete = (keys: readonly string[], found: readonly Read[]): readonly Read[] => [
+  ...found,
+  ...keys.filter((key) => found.every((read) => read.key !== key)).map((key) => ({ key, values: [] })),
 ];
+
+/** What was read beside the lists appended to; nothing is known of it where none of these was there. */
+const readsOf = (
+  keys: readonly string[],
+  { result }: { readonly result: readonly { readonly seen: readonly Read[]; readonly own: Read }[] },
+): readonly Read[] => {
+  const [first] = result;
+  return first === undefined ? [] : [...complete(keys, first.seen), ...result.map(({ own }) => own)];
+};

@@ -1,4 +1,4 @@
-import type { ShardId } from '../base/index.js';
+import { type ShardId, sha256Hex } from '../base/index.js';
 import { slotCount, slotOf, slotOfHash } from './slotOf.js';
 
 /** The ring as stored: `owners[i]` is an index into `shards`. */
@@ -43,6 +43,11 @@ export class ConsistentHashRing {
     let count = 0;
     for (let slot = 0; slot < slotCount; slot++) if (this.ownerOfSlot(slot) === shardId) count++;
     return count;
+  }
+
+  /** Of every slot's owner and the epoch: rings with the same digest are the same. */
+  get digest(): string {
+    return sha256Hex(JSON.stringify(this.toJson()));
   }
 
   toJson(): RingJson {

@@ -20,6 +20,7 @@ export function clusterRoutes(parts: {
         const ring = parts.ring();
         return responses.json(200, {
           epoch: ring.epoch,
+          ringDigest: ring.digest,
           answeredBy: selfShardId,
           shards: members.map(({ shardId, httpUrl, address, health, ready, incarnation, models }) => ({
             id: shardId,
