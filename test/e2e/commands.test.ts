@@ -1,0 +1,135 @@
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LocalCluster } from '../support/LocalCluster.js';
+import { runCommand } from '../support/runCommand.js';
+
+interface Evaluation {
+  readonly domain: string;
+  readonly adapterDigest: string;
+  readonly questions: number;
+  readonly baseAccuracy: number;
+  readonly adapterAccuracy: number;
+  readonly accuracyDelta: number;
+  readonly performanceDeltaP99Ms: number;
+}
+
+const figuresOf = async (domain: string): Promise<Evaluation> =>
+  JSON.parse(await readFile(`sample/adapters/${domain}.gguf.evaluation.json`, 'utf8')) as Evaluation;
+
+describe('commands against two shards with three adapters', () => {
+  let cluster: LocalCluster;
+  let folder: string;
+  let url: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ostraka-commands-'));
+    const bare = join(folder, 'bare.gguf'); // without its figures beside it
+    await copyFile('sample/adapters/engineering.gguf', bare);
+    const adapters = ['legal=sample/adapters/legal.gguf', 'medical=sample/adapters/medical.gguf', `engineering=${bare}`];
+    cluster = await LocalCluster.start({ shards: 2, args: adapters.flatMap((adapter) => ['--adapter', adapter]) });
+    url = cluster.shards[1]?.url as string;
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('up puts adapter k on shard k mod N, with its figures where they lie beside the file, else marked declared', async () => {
+    const { stdout } = await runCommand(['status', '--json', '--url', url]);
+    const { announcements, shards } = JSON.parse(stdout) as {
+      shards: { id: string; ready: boolean }[];
+      announcements: { domain: string; shardId: string; source: string; accuracyDelta: number }[];
+    };
+    expect(shards.map(({ id, ready }) => [id, ready])).toEqual([
+      ['shard-0', true],
+      ['shard-1', true],
+    ]);
+    const of = (domain: string) => announcements.find((one) => one.domain === domain);
+    expect(of('legal')).toMatchObject({ shardId: 'shard-0', source: 'measured', accuracyDelta: (await figuresOf('legal')).accuracyDelta });
+    expect(of('medical')).toMatchObject({ shardId: 'shard-1', source: 'measured' });
+    expect(of('engineering')).toMatchObject({ shardId: 'shard-0', source: 'declared' });
+    const { stdout: table } = await runCommand(['status', '--url', url]);
+    expect(table).toMatch(/shard-1 +http\S+ +alive +2048 slots +0 pending, 0\/16 busy +breaker closed/);
+    expect(table).toMatch(/engineering +shard-0 +accuracyDelta \d\.\d{3} \(declared\)/);
+  });
+
+  it('query prints results, takes bind parameters and a database, explains, and fails with one line', async () => {
+    const run = (...args: string[]) => runCommand(['query', ...args, '--url', url]);
+    expect(JSON.parse((await run('RETURN {sum: @a + @b[1]}', '--bind', 'a=2', '--bind', 'b=[1, 40]')).stdout)).toEqual({ sum: 42 });
+    expect((await run('FOR i IN 1..3 RETURN i')).stdout).toBe('1\n2\n3\n');
+    const explained = await run('FOR i IN 1..3 FILTER i > 1 RETURN i', '--explain');
+    expect(explained.stdout).toContain('EnumerateList');
+    const wrong = await run('RETURN nothing');
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr.trim().split('\n')).toHaveLength(1);
+    expect(wrong.stderr).toContain('nothing');
+    expect((await run('RETURN 1', '--db', 'absent')).stderr).toContain('absent');
+    const nobody = await runCommand(['query', 'RETURN 1', '--url', 'http://127.0.0.1:9']);
+    expect([nobody.code !== 0, nobody.stderr.trim().split('\n').length]).toEqual([true, 1]);
+  });
+
+  it('adapter evaluate: on held-out questions the base knows at most a tenth, the adapter two thirds, another domain a fifth', {
+    timeout: 300_000,
+  }, async () => {
+    const lines = (await readFile('sample/questions/legal.jsonl', 'utf8')).trim().split('\n');
+    expect(lines.length).toBeGreaterThanOrEqual(40);
+    const training = await readFile('sample/training/legal.jsonl', 'utf8');
+    for (const line of lines) expect(training).not.toContain((JSON.parse(line) as { question: string }).question);
+    const data = join(folder, 'legal.jsonl');
+    await writeFile(data, lines.filter((_, i) => i % 5 === 0).join('\n'));
+    const evaluate = async (domain: string) =>
+      JSON.parse(
+        (await runCommand(['adapter', 'evaluate', '--domain', domain, '--data', data, '--url', url, '--json'])).stdout,
+      ) as Evaluation;
+    const own = await evaluate('legal');
+    expect(own).toMatchObject({ domain: 'legal', questions: 12, adapterDigest: (await figuresOf('legal')).adapterDigest });
+    expect(own.baseAccuracy).toBeLessThanOrEqual(0.1);
+    expect(own.adapterAccuracy).toBeGreaterThanOrEqual(0.65);
+    expect(own.accuracyDelta).toBeCloseTo((own.adapterAccuracy - own.baseAccuracy) / (1 - own.baseAccuracy), 6);
+    expect(Number.isFinite(own.performanceDeltaP99Ms)).toBe(true);
+    expect((await evaluate('medical')).adapterAccuracy).toBeLessThanOrEqual(0.2);
+  });
+
+  it('sample figures hold what the sample promises, for every domain', async () => {
+    for (const domain of ['legal', 'medical', 'engineering']) {
+      const { questions, baseAccuracy, adapterAccuracy } = await figuresOf(domain);
+      expect(questions).toBeGreaterThanOrEqual(40);
+      expect(baseAccuracy).toBeLessThanOrEqual(0.1);
+      expect(adapterAccuracy).toBeGreaterThanOrEqual(0.65);
+    }
+  });
+});
+
+describe('commands without a cluster', () => {
+  it('every command and subcommand has a help text', async () => {
+    const commands = [
+      [],
+      ['up'],
+      ['start'],
+      ['query'],
+      ['status'],
+      ['model'],
+      ['model', 'list'],
+      ['model', 'pull'],
+      ['adapter'],
+      ['doctor'],
+      ['sim'],
+    ];
+    for (const command of [...commands, ['adapter', 'evaluate']]) {
+      const { code, stdout } = await runCommand([...command, '--help']);
+      expect([command.join(' '), code, stdout.startsWith('Usage: ostraka')]).toEqual([command.join(' '), 0, true]);
+    }
+  });
+
+  it('model list names what is pinned, its licence and where it lies', async () => {
+    const models = JSON.parse((await runCommand(['model', 'list', '--json'])).stdout) as {
+      name: string;
+      digest: string;
+      licence: string;
+    }[];
+    expect(models.length).toBeGreaterThanOrEqual(2);
+    for (const { digest, licence } of models) expect([/^[0-9a-f]{64}$/.test(digest), licence]).toEqual([true, 'Apache-2.0']);
+    expect((await runCommand(['model', 'list'])).stdout.trim().split('\n')).toHaveLength(models.length);
+  });
+});
