@@ -53,24 +53,36 @@ describe('bad input: the exact error, nothing changed, the next request works', 
   });
 
   it.each([
-    ['FOR d IN things RETRUN d', undefined, 400, 1501, /RETURN/],
-    ['RETURN 1;', undefined, 400, 1501, /1:9|semicolon/],
-    ['RETURN [1 2]', undefined, 400, 1501, /1:1\d/],
-    ['RETURN @a', {}, 400, 1551, /a/],
-    ['RETURN 1', { a: 1 }, 400, 1552, /a/],
-    ['RETURN FOO(1)', undefined, 400, 1540, /FOO/],
-    ['RETURN LENGHT([1])', undefined, 400, 1540, /LENGTH/],
-    ['FOR d IN nowhere RETURN d', undefined, 404, 1203, /nowhere/],
-    ["RETURN INFER 'nope' 'hi' OPTIONS {on_error: 'fail'}", undefined, 404, 8103, /nope/],
-    ["RETURN INFER 'default' 'hi' OPTIONS {max_tokens: 'x'}", undefined, 400, 8106, /max_tokens/],
-    [`RETURN ${'('.repeat(600)}1${')'.repeat(600)}`, undefined, 400, 1524, /500/],
-    ['FOR v IN 1..2 OUTBOUND "a/b" GRAPH "g" RETURN v', undefined, 501, 9, /R11/],
+    [
+      'FOR d IN things RETRUN d',
+      undefined,
+      400,
+      1501,
+      "unexpected name 'RETRUN' at 1:17 near 'RETRUN d': expected an operator or FOR or FILTER or LET or SORT or LIMIT or COLLECT or INSERT or UPDATE or REPLACE or REMOVE or RETURN (did you mean RETURN?)",
+    ],
+    ['RETURN 1;', undefined, 400, 1501, "unexpected ';' at 1:9 near ';' (AQL has no semicolon; send one query at a time)"],
+    ['RETURN [1 2]', undefined, 400, 1501, "unexpected number 2 at 1:11 near '2]': expected ',' or ']'"],
+    ['RETURN @a', {}, 400, 1551, 'no value for bind parameter @a'],
+    ['RETURN 1', { a: 1 }, 400, 1552, 'bind parameter @a is not in the query'],
+    ['RETURN FOO(1)', undefined, 400, 1540, 'unknown function FOO() at 1:8'],
+    ['RETURN LENGHT([1])', undefined, 400, 1540, 'unknown function LENGHT(), did you mean LENGTH()?, at 1:8'],
+    ['FOR d IN nowhere RETURN d', undefined, 404, 1203, 'collection or view not found: nowhere'],
+    ["RETURN INFER 'nope' 'hi' OPTIONS {on_error: 'fail'}", undefined, 404, 8103, 'no shard serves a chat model nope'],
+    [
+      "RETURN INFER 'default' 'hi' OPTIONS {max_tokens: 'x'}",
+      undefined,
+      400,
+      8106,
+      'option max_tokens of INFER: Invalid input: expected number, received string',
+    ],
+    [`RETURN ${'('.repeat(600)}1${')'.repeat(600)}`, undefined, 400, 1524, 'nested deeper than 500 levels at 1:508'],
+    ['FOR v IN 1..2 OUTBOUND "a/b" GRAPH "g" RETURN v', undefined, 501, 9, 'a traversal at 1:1 is not available in this version (R11)'],
   ])('query %s', async (text, bindVars, status, errorNum, message) => {
     const before = await rows();
     const answer = await query(text, bindVars as object | undefined);
     expect(answer.status).toBe(status);
     expect(answer.body.errorNum).toBe(errorNum);
-    expect(answer.body.errorMessage).toMatch(message);
+    expect(answer.body.errorMessage).toBe(message);
     expect(answer.body.ostrakaCode).toMatch(/^[A-Z_]+$/);
     expect(await rows()).toEqual(before);
   });
@@ -82,8 +94,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
 
   it('refuses a query of 2 MB with a clear 400', async () => {
     const answer = await query(`RETURN "${'x'.repeat(2_000_000)}"`);
-    expect(answer.status).toBe(400);
-    expect(answer.body.ostrakaCode).toMatch(/^AQL_/);
+    expect(answer).toMatchObject({ status: 400, body: { ostrakaCode: 'AQL_TOO_LONG', errorNum: 1501 } });
   });
 
   it.each([
