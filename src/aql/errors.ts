@@ -18,7 +18,7 @@ export const aqlErrors = {
   ),
   AQL_NESTING_TOO_DEEP: row(
     1524,
-    'The query is nested deeper than 500 levels or has more than 4,000 plan nodes.',
+    'The query is nested deeper than 500 levels or has more than 1,000 plan nodes, or a value is nested deeper than 200 levels.',
     'Split the query, or put long lists into a bind parameter.',
   ),
   AQL_VARIABLE_REDECLARED: row(1511, 'A variable of this name is already in scope.', 'Choose another name.'),
@@ -46,6 +46,11 @@ export const aqlErrors = {
     1504,
     'A number or a range is too large.',
     'Use a smaller range: an array holds at most 10,000,000 numbers.',
+  ),
+  AQL_VALUE_TOO_LARGE: row(
+    32,
+    'A function would make a value that is larger than the process can hold.',
+    'Make smaller values: cut texts, limit repetitions.',
   ),
   AQL_AGGREGATE_INVALID: row(
     1574,

@@ -600,6 +600,13 @@ describe('failures and bounds', () => {
     expect((await failureOf(cluster.run(query, { options: { memoryLimit: 64_000_000 } }))).code).toBe('QUERY_MEMORY_LIMIT');
   });
 
+  it('runs the largest plan there is, and refuses a larger one', async () => {
+    const loops = (count: number) => Array.from({ length: count }, (_, i) => `FOR a${i} IN [1]`).join(' ');
+    for (const text of [`${loops(990)} RETURN 1`, `FOR a IN [1] ${'FILTER a == 1 '.repeat(990)} RETURN a`])
+      expect(await cluster.rows(text)).toEqual([1]);
+    expect((await failureOf(cluster.run(`${loops(3_000)} RETURN 1`))).code).toBe('AQL_NESTING_TOO_DEEP');
+  });
+
   it('lets a long block rest between its rows instead of ending it', async () => {
     const rows = await cluster.rows('FOR i IN 1..1000 LET a = 1..1000 RETURN LENGTH(a[* FILTER CURRENT > i RETURN a[0]])');
     expect(rows.length).toBe(1000);

@@ -21,7 +21,7 @@ export const executionOptions = z.strictObject({
   expressionStepsMax: z
     .int()
     .min(1000)
-    .default(20_000_000)
+    .default(5_000_000)
     .describe('elements that the expressions of one block may work through without a pause'),
   paceMs: z.int().min(1).default(5).describe('a query lets others run after working so long, ms'),
   touchIntervalMs: z.int().min(10).default(15_000).describe('how often a long query tells shards that its transaction is alive, ms'),

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../base/index.js';
 import { aqlError } from '../errors.js';
+import type { FunctionDefinition } from '../functions/FunctionDefinition.js';
 import { functionTable } from '../functions/functionTable.js';
 import type { PlanExpression } from '../plan/PlanExpression.js';
 import { applyBinary, type StrictOperator } from './applyBinary.js';
@@ -182,10 +183,20 @@ function compileCall(expression: Of<'call'>): CompiledExpression {
   return (row, context) => {
     const values = parameters.map((parameter) => parameter(row, context));
     for (const value of values) countArgument(value, definition.walks, context);
-    const result = definition.evaluate(values, context);
+    const result = evaluated(definition, values, context);
     context.allocate(bytesOf.result(result));
     return result;
   };
+}
+
+/** A text beyond V8's longest or a recursion beyond its stack ends as a RangeError; the limits above make both rare. */
+function evaluated(definition: FunctionDefinition, values: readonly JsonValue[], context: EvaluationContext): JsonValue {
+  try {
+    return definition.evaluate(values, context);
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw aqlError('AQL_VALUE_TOO_LARGE', `a function makes a value that is too large: ${thrown.message}`, { cause: thrown });
+  }
 }
 
 /** Functions may split a text into its characters: texts beyond this length are counted as if they did. */
@@ -194,7 +205,9 @@ const splitCharacterBytes = 24;
 
 function countArgument(value: JsonValue, walks: boolean, context: EvaluationContext): void {
   if (typeof value === 'string') {
-    if (value.length > shortTextCharacters) context.allocate(splitCharacterBytes * value.length);
+    if (value.length <= shortTextCharacters) return;
+    context.step(value.length >> 2);
+    context.allocate(splitCharacterBytes * value.length);
   } else if (walks) countNodes(value, context);
   else if (isArray(value)) context.step(value.length);
 }

@@ -71,6 +71,9 @@ describe('what a short expression can make', () => {
     ['@square LIKE "x"'],
     ['ZIP(@square, @square)'],
     ['MERGE({a: @square}, {b: @square})'],
+    ['LEVENSHTEIN_DISTANCE(REPEAT("a", 5000), REPEAT("b", 5000))'],
+    ['REMOVE_VALUES(@list, @list)'],
+    ['TO_HEX(REPEAT("a", 500000))'],
   ])('%s ends at a bound', (text) => {
     const bindVars = Object.fromEntries(
       Object.entries({ list, square, other: square.map((row) => [...row, 1]) }).filter(([name]) => text.includes(`@${name}`)),
@@ -82,6 +85,37 @@ describe('what a short expression can make', () => {
     const before = process.memoryUsage().heapUsed;
     expect(() => evaluate('RANGE(1, 10000000)')).toThrow('too many');
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(40_000_000);
+  });
+});
+
+describe('what the process could not hold', () => {
+  const loose = { ...new Bounds(), step: () => undefined, allocate: () => undefined, memoryLimitBytes: 1e12 };
+  const make = (text: string) => {
+    const row: JsonValue[] = [];
+    for (const node of planQuery({ text: `RETURN ${text}`, bindVars: {} }).nodes) {
+      if (node.kind === 'Calculation') row[node.variable] = compileExpression(node.expression)(row, loose);
+      if (node.kind === 'Return') return compileExpression(node.value)(row, loose);
+    }
+    return null;
+  };
+  it.each(['REGEX_REPLACE(REPEAT("a", 100000), "a", REPEAT("b", 10000))', 'SUBSTITUTE(REPEAT("a", 100000), "a", REPEAT("b", 10000))'])(
+    '%s is a typed error',
+    (text) => {
+      expect(() => make(text)).toThrow(expect.objectContaining({ code: 'AQL_VALUE_TOO_LARGE', errorNum: 32 }));
+    },
+  );
+
+  it.each([
+    'JSON_PARSE(CONCAT(REPEAT("[", 201), REPEAT("]", 201)))',
+    'JSON_PARSE(REPEAT("[", 1000000))',
+    `${'['.repeat(201)}RAND()${']'.repeat(201)}`,
+  ])('a value of more than 200 levels is refused (%#)', (text) => {
+    expect(() => make(text)).toThrow(expect.objectContaining({ code: 'AQL_NESTING_TOO_DEEP', errorNum: 1524 }));
+  });
+
+  it('a value of 200 levels is taken', () => {
+    expect(make('JSON_STRINGIFY(JSON_PARSE(CONCAT(REPEAT("[", 200), REPEAT("]", 200))))')).toHaveLength(400);
+    expect(make('JSON_PARSE("{\\"a\\": \\"[[[[\\"}")')).toEqual({ a: '[[[[' });
   });
 });
 

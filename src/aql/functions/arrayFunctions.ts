@@ -129,7 +129,12 @@ export const arrayFunctions: FunctionTable = {
   POSITION: ofArray('POSITION', [2, 3], positionOf),
   CONTAINS_ARRAY: ofArray('CONTAINS_ARRAY', [2, 3], positionOf),
   REMOVE_VALUE: ofArray('REMOVE_VALUE', [2, 3], removeValue),
-  REMOVE_VALUES: ofArray('REMOVE_VALUES', [2, 2], (list, values) => list.filter((item) => !includes(listOf(values[1] as JsonValue), item))),
+  REMOVE_VALUES: pure(2, 2, ([list, removed], context) => {
+    if (!isArray(list)) return wrongType(context, 'REMOVE_VALUES');
+    const values = listOf(removed as JsonValue);
+    context.step(list.length * values.length);
+    return list.filter((item) => !includes(values, item));
+  }),
   REMOVE_NTH: ofArray('REMOVE_NTH', [2, 2], removeNth),
   RANGE: pure(2, 3, range),
 };

@@ -1,4 +1,5 @@
 import { type JsonValue, sha256Hex, utf8 } from '../../base/index.js';
+import { demandDepth } from '../evaluation/demandDepth.js';
 import type { EvaluationContext } from '../evaluation/EvaluationContext.js';
 import { matchesLike } from '../evaluation/textPatterns.js';
 import { toNumber } from '../evaluation/toNumber.js';
@@ -118,6 +119,19 @@ const levenshtein = (left: string[], right: string[]): number => {
   return last[right.length] as number;
 };
 
+const depthOfJson = (source: string): number => {
+  let [depth, deepest] = [0, 0];
+  let inText = false;
+  for (let i = 0; i < source.length; i++) {
+    const character = source[i];
+    if (inText && character === '\\') i++;
+    else if (character === '"') inText = !inText;
+    else if (!inText && (character === '[' || character === '{')) deepest = Math.max(deepest, ++depth);
+    else if (!inText && (character === ']' || character === '}')) depth--;
+  }
+  return deepest;
+};
+
 const parseJson = (source: string): JsonValue => {
   try {
     return JSON.parse(source) as JsonValue;
@@ -127,6 +141,7 @@ const parseJson = (source: string): JsonValue => {
 };
 
 const jsonParse = (values: Arguments, context: EvaluationContext): JsonValue => {
+  demandDepth(depthOfJson(text(values, 0)));
   const value = parseJson(text(values, 0));
   if (value === null && text(values, 0).trim() !== 'null') context.warn(1542, "invalid JSON in call to function 'JSON_PARSE()'");
   return value;
@@ -144,7 +159,13 @@ const toBase64 = (bytes: Uint8Array): string => {
   return result;
 };
 
-const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+const toHex = (bytes: Uint8Array): string => {
+  let result = '';
+  for (const byte of bytes) result += hexOfByte[byte];
+  return result;
+};
 
 const repeat = (values: Arguments, context: EvaluationContext): JsonValue => {
   const count = Math.trunc(toNumber(values[1] as JsonValue));
@@ -201,5 +222,9 @@ export const stringFunctions: FunctionTable = {
   TO_BASE64: pure(1, 1, (values) => toBase64(utf8.encode(text(values, 0)))),
   TO_HEX: pure(1, 1, (values) => toHex(utf8.encode(text(values, 0)))),
   REPEAT: pure(2, 3, repeat),
-  LEVENSHTEIN_DISTANCE: pure(2, 2, (values) => levenshtein(characters(text(values, 0)), characters(text(values, 1)))),
+  LEVENSHTEIN_DISTANCE: pure(2, 2, (values, context) => {
+    const [left, right] = [characters(text(values, 0)), characters(text(values, 1))];
+    context.step(left.length * right.length);
+    return levenshtein(left, right);
+  }),
 };
