@@ -130,6 +130,24 @@ describe('InferenceEngine on the toy model', () => {
     expect(stopped.events.at(-1)).toMatchObject({ finishReason: 'stop' });
   });
 
+  it('refuses a text that is far too long before it is tokenised, with a number it has at least', async () => {
+    let tokenized = 0;
+    const watch = (backend: StepBackend): StepBackend =>
+      intercept(backend, 'tokenize', (text, options) => {
+        tokenized += text.length;
+        return backend.tokenize(text, options);
+      });
+    const { ask, engine } = open({ wrap: watch });
+    for (const asked of [request('x'.repeat(5_000_000)), { ...request(''), messages: [], prompt: 'y'.repeat(5_000_000) }])
+      await expect(ask(asked)).rejects.toMatchObject({
+        code: 'CONTEXT_LENGTH_EXCEEDED',
+        data: { promptTokens: 5_000_000, contextTokensMax: 1024 },
+      });
+    expect(tokenized).toBeLessThan(10_000);
+    const embed = { requestId: 'e', model: 'default', texts: ['z'.repeat(200_000)] };
+    await expect(engine.embed(embed, signal)).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
+  });
+
   it('refuses what does not fit with both numbers, what it does not serve, and a full queue', async () => {
     const { ask, engine } = open({ sequences: 1, queueRequestsMax: 1 });
     await expect(ask(request('x'.repeat(1100)))).rejects.toMatchObject({

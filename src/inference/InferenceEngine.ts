@@ -45,6 +45,15 @@ export interface InferenceEngineParts {
 
 type Step = Parameters<StepPacer['after']>[0];
 
+/** A text of fewer characters a token of context is tokenised without more ado. */
+const usualTokenCharacters = 32;
+
+const longestToken = (backend: StepBackend): number => {
+  let longest = 1;
+  for (let token = 0; token < backend.facts.vocabularySize; token++) longest = Math.max(longest, backend.tokenBytes(token).length);
+  return longest;
+};
+
 const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
 
 /**
@@ -61,6 +70,7 @@ export class InferenceEngine implements ModelService {
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   #preemptions = 0;
+  #longestTokenBytes: number | undefined;
   #loop: Promise<void> | undefined;
   #closed = false;
 
@@ -189,6 +199,7 @@ export class InferenceEngine implements ModelService {
     const { clock, random, config, stepBackend } = this.#parts;
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
+    this.#checkCharacters(request);
     const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
     const task: GenerationTask = new GenerationTask({
@@ -210,6 +221,19 @@ export class InferenceEngine implements ModelService {
     return task;
   }
 
+  /**
+   * A text far too long is refused before it is tokenised, which takes a second for 3 MB and holds everyone up: no token is longer than
+   * the longest, so that the text has at least so many.
+   */
+  #checkCharacters({ prompt = '', messages, sampling }: GenerateRequest): void {
+    const { facts } = this.#parts.stepBackend;
+    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length);
+    if (characters <= facts.contextTokens * usualTokenCharacters) return;
+    this.#longestTokenBytes ??= longestToken(this.#parts.stepBackend);
+    const promptTokensMin = Math.ceil(characters / this.#longestTokenBytes);
+    if (promptTokensMin + sampling.tokensMax > facts.contextTokens) this.#refuseLength(promptTokensMin, sampling.tokensMax, 'at least ');
+  }
+
   /** Models that were trained with a begin token need it; an empty prompt has nothing else to start from. */
   #encodePrompt(text: string): Int32Array {
     const { facts } = this.#parts.stepBackend;
@@ -220,16 +244,28 @@ export class InferenceEngine implements ModelService {
   #checkLength(promptTokens: number, tokensMax: number): void {
     const contextTokensMax = this.#parts.stepBackend.facts.contextTokens;
     assert(promptTokens > 0, 'a rendered chat has tokens');
-    if (promptTokens + tokensMax <= contextTokensMax) return;
+    if (promptTokens + tokensMax > contextTokensMax) this.#refuseLength(promptTokens, tokensMax, '');
+  }
+
+  #refuseLength(promptTokens: number, tokensMax: number, qualifier: string): never {
+    const contextTokensMax = this.#parts.stepBackend.facts.contextTokens;
     throw platformError(
       'CONTEXT_LENGTH_EXCEEDED',
-      `the prompt has ${promptTokens} tokens and ${tokensMax} more are asked for, the context holds ${contextTokensMax}`,
+      `the prompt has ${qualifier}${promptTokens} tokens and ${tokensMax} more are asked for, the context holds ${contextTokensMax}`,
       { data: { promptTokens, tokensMax, contextTokensMax } },
     );
   }
 
   #tokenizeForEmbedding(text: string): Int32Array {
-    const { embeddingBackend } = this.#parts;
+    const { embeddingBackend, options } = this.#parts;
+    if (text.length > options.embedCharactersMax)
+      throw platformError(
+        'CONTEXT_LENGTH_EXCEEDED',
+        `a text to embed has ${text.length} characters, at most ${options.embedCharactersMax} are read`,
+        {
+          data: { characters: text.length, charactersMax: options.embedCharactersMax },
+        },
+      );
     const tokens = embeddingBackend.tokenize(text);
     const contextTokensMax = embeddingBackend.facts.textTokensMax;
     if (tokens.length <= contextTokensMax) return tokens;

@@ -38,6 +38,11 @@ export const inferenceOptions = z.strictObject({
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),
   embedRequestsMax: z.int().min(1).default(256).describe('embedding requests waiting beyond this are refused'),
+  embedCharactersMax: z
+    .int()
+    .min(1024)
+    .default(100_000)
+    .describe('characters of one text to embed; a longer one is refused before it is tokenised'),
   embedTextsMax: z.int().min(1).default(4096).describe('texts of one embedding request'),
 });
 
