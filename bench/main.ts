@@ -3,6 +3,7 @@ import type { BenchResult } from './BenchResult.js';
 import { engineBench } from './engine.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
+import { prefixBench } from './prefix.bench.js';
 import { routingBench } from './routing.bench.js';
 import { writesBench } from './writes.bench.js';
 
@@ -10,6 +11,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   engine: engineBench,
   footprint: footprintBench,
   hop: hopBench,
+  prefix: prefixBench,
   routing: routingBench,
   writes: writesBench,
 };
