@@ -24,6 +24,7 @@ import { ChatTemplate } from './ChatTemplate.js';
 import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
+import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceMetrics } from './metrics.js';
 import type { InferenceOptions } from './options.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
@@ -60,6 +61,7 @@ export class InferenceEngine implements ModelService {
   readonly #embeddings: EmbeddingQueue;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
+  readonly #constraints: ConstraintCompiler;
   #loop: Promise<void> | undefined;
   #closed = false;
 
@@ -67,6 +69,7 @@ export class InferenceEngine implements ModelService {
     const { config, options, stepBackend, embeddingBackend } = parts;
     this.#parts = parts;
     this.#template = new ChatTemplate(stepBackend);
+    this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
     this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
     this.#pages = new PagedKVCache({
@@ -178,12 +181,14 @@ export class InferenceEngine implements ModelService {
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
     const prompt = this.#template.encode(request.messages);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
+    const { constraint } = request.sampling;
     const task: GenerationTask = new GenerationTask({
       request,
       prompt,
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
+      matcher: constraint && this.#constraints.matcherFor(constraint),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grammarOptions } from './grammar/options.js';
 
 /** Options of the scheduler. Rule R bounds the piece sizes; within them they change speed only, never a token. */
 export const inferenceOptions = z.strictObject({
@@ -38,6 +39,7 @@ export const inferenceOptions = z.strictObject({
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),
   embedRequestsMax: z.int().min(1).default(256).describe('embedding requests waiting beyond this are refused'),
+  constraints: grammarOptions.prefault({}),
   embedTextsMax: z.int().min(1).default(4096).describe('texts of one embedding request'),
 });
 
