@@ -1,11 +1,13 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
 import type { BenchResult } from './BenchResult.js';
+import { constraintBench } from './constraint.bench.js';
 import { engineBench } from './engine.bench.js';
 import { hopBench } from './hop.bench.js';
 import { routingBench } from './routing.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
+  constraint: constraintBench,
   engine: engineBench,
   hop: hopBench,
   routing: routingBench,

@@ -1,6 +1,9 @@
 import type { CompileBudget } from './CompileBudget.js';
 import { endNode, type Network, type NetworkNode } from './Network.js';
 
+// Frames and configurations that a kept state may have on average: what bounds the memory of ambiguous grammars.
+const partsOfState = 32;
+
 /** An open rule: where its caller goes on. Equal stacks are one object, so that they compare by identity. */
 interface Frame {
   readonly node: number;
@@ -31,6 +34,7 @@ interface Arena {
   readonly root: Frame;
   readonly states: Map<string, GrammarState>;
   frames: number;
+  configurations: number;
 }
 
 /**
@@ -61,8 +65,9 @@ export class GrammarAutomaton {
   /** A new token's work is counted from zero; memory that is full is let go. */
   beginStep(): void {
     this.#work = 0;
-    const { statesMax, stepWorkMax } = this.#budget.options;
-    if (this.#arena.states.size <= statesMax && this.#arena.frames <= stepWorkMax) return;
+    const { statesMax } = this.#budget.options;
+    const { states, frames, configurations } = this.#arena;
+    if (states.size <= statesMax && frames + configurations <= statesMax * partsOfState) return;
     this.#arena = newArena();
     this.generation++;
   }
@@ -139,6 +144,7 @@ export class GrammarAutomaton {
     const next = new Array<GrammarState | null | undefined>(this.#network.classCount).fill(undefined);
     const state: GrammarState = { configurations, complete, next, arena };
     arena.states.set(key, state);
+    arena.configurations += configurations.length;
     return state;
   }
 
@@ -162,6 +168,7 @@ const newArena = (): Arena => ({
   root: { node: endNode, parent: undefined, depth: 0, id: 0, children: new Map() },
   states: new Map(),
   frames: 1,
+  configurations: 0,
 });
 
 function push(arena: Arena, node: number, parent: Frame): Frame {

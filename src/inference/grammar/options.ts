@@ -12,7 +12,7 @@ export const grammarOptions = z.strictObject({
     .min(16)
     .default(2048)
     .describe('readings of one text that are alive at once; more end the request with CONSTRAINT_TOO_LARGE'),
-  stepWorkMax: z.int().min(1000).default(2_000_000).describe('configurations computed for one token; more end the request in the same way'),
+  stepWorkMax: z.int().min(1000).default(500_000).describe('configurations computed for one token; more end the request in the same way'),
   stackDepthMax: z.int().min(8).default(128).describe('open rules of an answer; a deeper one cannot be drawn'),
   statesMax: z
     .int()

@@ -16,6 +16,7 @@ const ofType = (value: JsonValue, type: JsonValue): boolean => {
 const formats: { readonly [format: string]: (text: string) => boolean } = {
   date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text,
   time: (text) => /Z$|[+-]\d\d:\d\d$/.test(text) && !Number.isNaN(Date.parse(`2020-01-01T${text}`)),
+  email: (text) => /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text) && !text.includes('..'),
   uuid: (text) => text.length === 36 && /^[0-9a-f-]*$/i.test(text),
   ipv4: (text) => text.split('.').length === 4 && text.split('.').every((part) => String(Number(part)) === part && Number(part) < 256),
 };
