@@ -1,12 +1,12 @@
 import { LruMap } from '../../base/index.js';
 import type { CompileBudget } from './CompileBudget.js';
 import { GrammarAutomaton, type GrammarState } from './GrammarAutomaton.js';
-import { GrammarMatcher } from './GrammarMatcher.js';
+import { GrammarMatcher, type GrammarReader } from './GrammarMatcher.js';
 import type { Network } from './Network.js';
 import type { TokenVocabulary } from './TokenVocabulary.js';
 
 /** A constraint for one vocabulary. What one request learns of the automaton, the next one with the same constraint finds. */
-export class CompiledGrammar {
+export class CompiledGrammar implements GrammarReader {
   readonly vocabulary: TokenVocabulary;
   readonly #automaton: GrammarAutomaton;
   readonly #budget: CompileBudget;
@@ -25,7 +25,6 @@ export class CompiledGrammar {
     return new GrammarMatcher(this, this.#automaton.start());
   }
 
-  /** The state after some bytes; null = no text that satisfies the constraint goes on so. */
   read(from: GrammarState, bytes: Uint8Array): GrammarState | null {
     this.#automaton.beginStep();
     let state: GrammarState | null = this.#automaton.refresh(from);
@@ -36,7 +35,6 @@ export class CompiledGrammar {
     return state;
   }
 
-  /** One bit a token, the end tokens included; shared, not to be changed. */
   allowed(from: GrammarState): Uint32Array {
     this.#automaton.beginStep();
     const state = this.#automaton.refresh(from);

@@ -1,16 +1,25 @@
 import { assert } from '../../base/index.js';
-import type { CompiledGrammar } from './CompiledGrammar.js';
 import type { GrammarState } from './GrammarAutomaton.js';
+import type { TokenVocabulary } from './TokenVocabulary.js';
+
+/** A grammar as its matchers use it. */
+export interface GrammarReader {
+  readonly vocabulary: TokenVocabulary;
+  /** The state after some bytes; null = no text of the grammar goes on so. */
+  read(from: GrammarState, bytes: Uint8Array): GrammarState | null;
+  /** One bit a token, the end tokens included; shared, not to be changed. */
+  allowed(from: GrammarState): Uint32Array;
+}
 
 /**
  * Follows one answer through a grammar, token by token. At any point some token is allowed. Errors of all methods: CONSTRAINT_TOO_LARGE,
  * when the text has too many readings.
  */
 export class GrammarMatcher {
-  readonly #grammar: CompiledGrammar;
+  readonly #grammar: GrammarReader;
   #state: GrammarState;
 
-  constructor(grammar: CompiledGrammar, start: GrammarState) {
+  constructor(grammar: GrammarReader, start: GrammarState) {
     this.#grammar = grammar;
     this.#state = start;
   }

@@ -8,9 +8,9 @@ import { formatPatterns } from './formatPatterns.js';
 import { bracketed, jsonRules, plainStringChars } from './jsonRules.js';
 import { jsonStringOf } from './jsonStringOf.js';
 import { mergeSchemas } from './mergeSchemas.js';
-import { integersWithin, type NumberBounds, numbersWithin } from './numberRange.js';
+import { integersWithin, type NumberBounds, numbersWithin } from './numbersWithin.js';
 import { parseRegex } from './parseRegex.js';
-import { annotations, isList, isSchema, type JsonType, keywordForms, type Schema, typeOfKeyword } from './schemaKeywords.js';
+import { annotations, isList, isSchema, type JsonType, type Schema, schemaKeywords, typeOfKeyword } from './schemaKeywords.js';
 
 const many = Number.POSITIVE_INFINITY;
 const { text, sequence, choice, repeat, optional, rule } = expr;
@@ -339,7 +339,7 @@ const escapePointer = (name: string): string => name.replaceAll('~', '~0').repla
 function checkKeywords(schema: Schema, path: string): void {
   for (const [keyword, value] of Object.entries(schema)) {
     if (annotations.has(keyword)) continue;
-    const form = keywordForms.get(keyword);
+    const form = schemaKeywords.get(keyword);
     if (form === undefined || (keyword === 'uniqueItems' && value === true)) throw notSupported(keyword, path);
     if (keyword === 'items' && isList(value)) throw notSupported(keyword, path, 'as a list; say prefixItems');
     if (!form(value)) throw invalid(path, `the value of ${keyword} has not the form that the keyword asks for`);

@@ -39,7 +39,7 @@ export const annotations: ReadonlySet<string> = new Set([
 ]);
 
 /** What is enforced: the form of each keyword's value. Every other keyword is refused. */
-export const keywordForms: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
+export const schemaKeywords: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
   ['type', (value: JsonValue) => isType(value) || (isList(value) && value.length > 0 && value.every(isType))],
   ['nullable', (value: JsonValue) => typeof value === 'boolean'],
   ['enum', (value: JsonValue) => isList(value)],
