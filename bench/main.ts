@@ -1,5 +1,6 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
 import type { BenchResult } from './BenchResult.js';
+import { constraintBench } from './constraint.bench.js';
 import { engineBench } from './engine.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
@@ -8,6 +9,7 @@ import { routingBench } from './routing.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
+  constraint: constraintBench,
   engine: engineBench,
   footprint: footprintBench,
   hop: hopBench,

@@ -1,4 +1,16 @@
 import { z } from 'zod';
+import type { JsonValue } from '../base/index.js';
+
+// What JSON.parse made is JSON; looking through it again, in depth, would only cost.
+const json = z.custom<JsonValue>((value) => value !== undefined);
+
+const constraint = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('json') }),
+  z.strictObject({ kind: z.literal('jsonSchema'), schema: json }),
+  z.strictObject({ kind: z.literal('regex'), pattern: z.string() }),
+  z.strictObject({ kind: z.literal('choice'), texts: z.array(z.string()) }),
+  z.strictObject({ kind: z.literal('gbnf'), grammar: z.string() }),
+]);
 
 const sampling = z.strictObject({
   tokensMax: z.int().min(1),
@@ -17,6 +29,7 @@ const sampling = z.strictObject({
   tokensMin: z.int().min(0),
   ignoreEnd: z.boolean(),
   logprobsTop: z.int().min(0).max(64).optional(),
+  constraint: constraint.optional(),
 });
 
 const generateRequest = z.strictObject({

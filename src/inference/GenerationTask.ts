@@ -2,6 +2,7 @@ import { AsyncQueue } from '../base/index.js';
 import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platform/index.js';
 import { AnswerText } from './AnswerText.js';
 import { noSequence, type ScheduledRequest } from './ContinuousBatchScheduler.js';
+import type { GrammarMatcher } from './grammar/GrammarMatcher.js';
 import { PendingLogprobs } from './PendingLogprobs.js';
 import type { SuspendedRows } from './pages/PagedKVCache.js';
 import { logprobsOf } from './sampling/logprobsOf.js';
@@ -16,6 +17,8 @@ export interface GenerationTaskOptions {
   readonly seed: number;
   readonly submittedMs: number;
   readonly endTokens: ReadonlySet<number>;
+  /** Of a constrained request, at the beginning of the answer. */
+  readonly matcher: GrammarMatcher | undefined;
   /** The consumer stopped reading. */
   readonly onReturn: () => void;
 }
@@ -48,6 +51,7 @@ export class GenerationTask implements ScheduledRequest {
   readonly #sampling: SamplingOptions;
   readonly #seed: number;
   readonly #endTokens: ReadonlySet<number>;
+  readonly #matcher: GrammarMatcher | undefined;
   readonly #answer: number[] = [];
   readonly #text: AnswerText;
   readonly #logprobs = new PendingLogprobs();
@@ -59,7 +63,7 @@ export class GenerationTask implements ScheduledRequest {
   #lastEventMs: number;
   #finished = false;
 
-  constructor({ request, prompt, seed, submittedMs, endTokens, onReturn }: GenerationTaskOptions) {
+  constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn }: GenerationTaskOptions) {
     this.requestId = request.requestId;
     this.adapterDigest = request.adapterDigest ?? null;
     this.priority = request.priority;
@@ -70,6 +74,7 @@ export class GenerationTask implements ScheduledRequest {
     this.#sampling = request.sampling;
     this.#seed = seed;
     this.#endTokens = endTokens;
+    this.#matcher = matcher;
     this.#text = new AnswerText(request.sampling.stop);
     this.#lastEventMs = submittedMs;
   }
@@ -131,13 +136,14 @@ export class GenerationTask implements ScheduledRequest {
 
   /** Picks the next token from the logits after the newest row and emits what it makes showable. */
   sample(logits: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
-    const token = sampleToken({ logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer, endTokens: this.#endTokens });
+    const token = this.#nextToken(logits);
     if (this.#firstTokenMs === 0) this.#firstTokenMs = nowMs - this.submittedMs;
     if (this.#endTokens.has(token) || this.#sampling.stopTokens.includes(token)) {
       this.#finish('stop', this.#text.finish(), nowMs);
       return;
     }
     this.#answer.push(token);
+    this.#matcher?.advance(token);
     const bytes = tokenBytes(token);
     const { text, stopped } = this.#text.push(bytes);
     const { logprobsTop } = this.#sampling;
@@ -145,8 +151,14 @@ export class GenerationTask implements ScheduledRequest {
     if (stopped) {
       this.#logprobs.dropBeyond(text);
       this.#finish('stop', text, nowMs);
-    } else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
+    } else if (this.#matcher?.mustEnd) this.#finish('stop', text + this.#text.finish(), nowMs);
+    else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
     else this.#show(text, nowMs);
+  }
+
+  #nextToken(logits: Float32Array): number {
+    const request = { logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer, endTokens: this.#endTokens };
+    return sampleToken(this.#matcher === undefined ? request : { ...request, filter: this.#matcher });
   }
 
   fail(error: unknown): void {

@@ -25,6 +25,7 @@ import { ChatTemplate } from './ChatTemplate.js';
 import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
+import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
@@ -69,6 +70,7 @@ export class InferenceEngine implements ModelService {
   readonly #embeddings: EmbeddingQueue;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
+  readonly #constraints: ConstraintCompiler;
   #preemptions = 0;
   #longestTokenBytes: number | undefined;
   #loop: Promise<void> | undefined;
@@ -78,6 +80,7 @@ export class InferenceEngine implements ModelService {
     const { config, options, stepBackend, embeddingBackend } = parts;
     this.#parts = parts;
     this.#template = new ChatTemplate(stepBackend);
+    this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
     this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
     this.#pages = new PagedKVCache({
@@ -202,12 +205,14 @@ export class InferenceEngine implements ModelService {
     this.#checkCharacters(request);
     const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
+    const { constraint } = request.sampling;
     const task: GenerationTask = new GenerationTask({
       request,
       prompt,
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
+      matcher: constraint && this.#constraints.matcherFor(constraint),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);

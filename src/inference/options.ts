@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grammarOptions } from './grammar/options.js';
 
 /** Options of the scheduler. Rule R bounds the piece sizes; within them they change speed only, never a token. */
 export const inferenceOptions = z.strictObject({
@@ -43,6 +44,7 @@ export const inferenceOptions = z.strictObject({
     .min(1024)
     .default(100_000)
     .describe('characters of one text to embed; a longer one is refused before it is tokenised'),
+  constraints: grammarOptions.prefault({}),
   embedTextsMax: z.int().min(1).default(4096).describe('texts of one embedding request'),
 });
 

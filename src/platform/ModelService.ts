@@ -1,3 +1,18 @@
+import type { JsonValue } from '../base/index.js';
+
+/**
+ * What an answer must be, whole. An answer that ends by itself satisfies it; one that `tokensMax` or a stop string cuts may be a beginning
+ * of such a text. What each kind covers: docs/reference/constraints.md.
+ */
+export type Constraint =
+  /** A JSON object or array. */
+  | { readonly kind: 'json' }
+  | { readonly kind: 'jsonSchema'; readonly schema: JsonValue }
+  /** Matched from the beginning to the end. */
+  | { readonly kind: 'regex'; readonly pattern: string }
+  | { readonly kind: 'choice'; readonly texts: readonly string[] }
+  | { readonly kind: 'gbnf'; readonly grammar: string };
+
 /** Sampling of one request, every field resolved (the border fills in defaults and checks ranges). */
 export interface SamplingOptions {
   readonly tokensMax: number;
@@ -30,6 +45,7 @@ export interface SamplingOptions {
   readonly ignoreEnd: boolean;
   /** Tells the likeliest alternatives of each token of the answer: so many beside the token itself. Absent = no probabilities at all. */
   readonly logprobsTop?: number;
+  readonly constraint?: Constraint;
 }
 
 export interface LogitBias {
@@ -187,7 +203,8 @@ export interface ModelAbilities {
  * Request-level inference of one shard (R18): the engine child over IPC, a server the user runs, or the engine in-process under
  * simulation. Aborting a signal frees the request's slot within one step.
  * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
- * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID, TOKEN_UNKNOWN.
+ * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
+ * CONSTRAINT_TOO_LARGE.
  */
 export interface ModelService {
   readonly abilities: ModelAbilities;

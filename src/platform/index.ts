@@ -12,6 +12,7 @@ export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metric
 export {
   type AnswerLogprob,
   type ChatMessage,
+  type Constraint,
   type EmbedRequest,
   type EmbedResult,
   type EngineFigures,

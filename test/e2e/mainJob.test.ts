@@ -192,6 +192,40 @@ describe('three shards on real weights', () => {
     expect((await post('/detokenize', { tokens })).prompt).toBe('grüße <|im_end|>');
   });
 
+  it('serves the official openai client: answers of a form, and what is not a form', async () => {
+    const client = openai(1);
+    const messages = [{ role: 'user' as const, content: 'Describe a ship with its name, its crew and its kind.' }];
+    const schema = {
+      type: 'object',
+      properties: {
+        name: { type: 'string', maxLength: 20 },
+        crew: { type: 'integer', minimum: 1, maximum: 99 },
+        kind: { enum: ['sail', 'steam'] },
+      },
+      required: ['name', 'crew', 'kind'],
+      additionalProperties: false,
+    };
+    const structured = await client.chat.completions.create({
+      model: 'default',
+      messages,
+      max_tokens: 120,
+      response_format: { type: 'json_schema', json_schema: { name: 'ship', schema } },
+    });
+    expect(structured.choices[0]?.finish_reason).toBe('stop');
+    const ship = JSON.parse(structured.choices[0]?.message.content ?? '') as { name: string; crew: number; kind: string };
+    expect(Object.keys(ship)).toEqual(['name', 'crew', 'kind']);
+    expect(['sail', 'steam']).toContain(ship.kind);
+    expect(Number.isInteger(ship.crew) && ship.crew >= 1 && ship.crew <= 99).toBe(true);
+    const choice = await client.chat.completions.create({ model: 'default', messages, guided_choice: ['red', 'green'] } as never);
+    expect(['red', 'green']).toContain(choice.choices[0]?.message.content);
+    const refused = client.chat.completions.create({
+      model: 'default',
+      messages,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'number', multipleOf: 3 } } },
+    });
+    await expect(refused).rejects.toMatchObject({ status: 400, code: 'constraint_not_supported' });
+  });
+
   it('serves the official openai client: models, chat, stream with usage, stop, seed, embeddings', async () => {
     const client = openai(1);
     const models = await client.models.list();

@@ -21,7 +21,6 @@ const neutral = new Map<string, readonly unknown[]>([
   ['tool_choice', ['none', 'auto']],
   ['functions', []],
   ['function_call', ['none', 'auto']],
-  ['response_format', []],
   ['modalities', []],
   ['audio', []],
   ['prediction', []],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { plainSampling, type SamplingOptions } from '../../platform/index.js';
 import { gatewayError } from '../errors.js';
+import { constraintFields } from './constraintFields.js';
 
 /** Token ids as keys, as in OpenAI's interface. */
 const logitBias = z
@@ -32,6 +33,7 @@ const fields = {
   ignore_eos: z.boolean().nullish(),
   seed: z.int().nullish(),
   stop,
+  ...constraintFields.fields,
 };
 
 type Given = z.infer<z.ZodObject<typeof fields>>;
@@ -41,6 +43,7 @@ const toSampling = (given: Given, tokensMax: number): SamplingOptions => {
     throw gatewayError('PARAMETER_BAD', `min_tokens is ${given.min_tokens}, more than the ${tokensMax} tokens asked for`, {
       data: { param: 'min_tokens' },
     });
+  const constraint = constraintFields.toConstraint(given);
   return {
     ...plainSampling,
     tokensMax,
@@ -58,6 +61,7 @@ const toSampling = (given: Given, tokensMax: number): SamplingOptions => {
     ignoreEnd: given.ignore_eos ?? false,
     stop: given.stop,
     ...(given.seed !== null && given.seed !== undefined && { seed: given.seed }),
+    ...(constraint && { constraint }),
   };
 };
 

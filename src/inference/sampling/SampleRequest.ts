@@ -1,5 +1,12 @@
 import type { SamplingOptions } from '../../platform/index.js';
 
+/** What a constraint leaves of the vocabulary; some token always. */
+export interface TokenFilter {
+  allows(token: number): boolean;
+  /** One bit a token: bit `token & 31` of word `token >>> 5`. */
+  allowed(): Uint32Array;
+}
+
 /** What a token is picked from. */
 export interface SampleRequest {
   /** Logits of one row; not changed. */
@@ -11,4 +18,5 @@ export interface SampleRequest {
   readonly answer: readonly number[];
   /** The model's own end tokens. */
   readonly endTokens: ReadonlySet<number>;
+  readonly filter?: TokenFilter;
 }

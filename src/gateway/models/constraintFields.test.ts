@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import type { JsonValue } from '../../base/index.js';
+import { chatRequest } from './chatRequest.js';
+
+const of = (fields: { readonly [field: string]: JsonValue }) =>
+  chatRequest({ model: 'default', messages: [{ role: 'user', content: 'hi' }], ...fields }).sampling.constraint;
+const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
+
+it.each<[{ readonly [field: string]: JsonValue }, unknown]>([
+  [{}, undefined],
+  [{ response_format: { type: 'text' } }, undefined],
+  [{ response_format: { type: 'json_object' } }, { kind: 'jsonSchema', schema: { type: 'object' } }],
+  [{ response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } }, { kind: 'jsonSchema', schema }],
+  [{ guided_json: schema }, { kind: 'jsonSchema', schema }],
+  [{ guided_json: JSON.stringify(schema) }, { kind: 'jsonSchema', schema }],
+  [{ guided_regex: '[a-z]+' }, { kind: 'regex', pattern: '[a-z]+' }],
+  [{ guided_choice: ['yes', 'no'] }, { kind: 'choice', texts: ['yes', 'no'] }],
+  [{ guided_grammar: 'root ::= "a"' }, { kind: 'gbnf', grammar: 'root ::= "a"' }],
+])('%j', (fields, constraint) => {
+  expect(of(fields)).toEqual(constraint);
+});
+
+it('takes one form at most', () => {
+  expect(() => of({ guided_regex: 'a', response_format: { type: 'json_object' } })).toThrow(
+    expect.objectContaining({ code: 'PARAMETER_BAD' }),
+  );
+});
