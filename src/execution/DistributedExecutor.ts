@@ -1,4 +1,4 @@
-import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode, sizeOfValue } from '../aql/index.js';
+import { compileExpression, type GatherNode, type ModificationNode, sizeOfValue } from '../aql/index.js';
 import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
 import { type RemoteExecutor, rpcError } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
@@ -12,7 +12,7 @@ import { keysOf } from './keysOf.js';
 import { mergeSorted } from './mergeSorted.js';
 import { addStats } from './QueryStats.js';
 import type { QueryTransaction } from './QueryTransaction.js';
-import type { SequenceContext, Site } from './SequenceContext.js';
+import type { QueryPart, SequenceContext, Site } from './SequenceContext.js';
 
 /** Limits that travel with every fragment. */
 export interface FragmentLimits {
@@ -55,17 +55,22 @@ export class DistributedExecutor implements Site {
     assert(false, 'documents are scanned in fragments only');
   }
 
-  async *gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncGenerator<Block, void, void> {
-    const keys = node.keys && compileExpression(node.keys);
+  async *gather(
+    node: GatherNode,
+    input: AsyncIterable<Block>,
+    part: QueryPart & { readonly base: readonly JsonValue[] },
+  ): AsyncGenerator<Block, void, void> {
+    const compiled = node.keys && compileExpression(node.keys);
+    const keys = compiled && ((row: Row): JsonValue => compiled(row, part.evaluation));
     const { merge } = node;
     let count = 0;
     for await (const block of input) {
       const targets = this.#split(node, this.#targets(node, block, keys));
-      if (merge.kind === 'count') count += await this.#count(node, targets);
-      else yield* this.#rows(node, targets);
+      if (merge.kind === 'count') count += await this.#count(node, targets, part.signal);
+      else yield* this.#rows(node, targets, part.signal);
     }
     if (merge.kind !== 'count') return;
-    const row = base.slice();
+    const row = part.base.slice();
     row[merge.variable] = count;
     yield [row];
   }
@@ -101,15 +106,19 @@ export class DistributedExecutor implements Site {
   }
 
   /** All shards, or for each row those that own its keys. */
-  #targets(node: GatherNode, block: Block, keys: CompiledExpression | undefined): readonly Target[] {
-    const { ring, context } = this.#parts;
+  #targets(node: GatherNode, block: Block, keys: ((row: Row) => JsonValue) | undefined): readonly Target[] {
+    const { ring } = this.#parts;
     if (!keys) return ring.shards.map((shardId) => ({ shardId, rows: block }));
     const { database, name } = this.#collection(node.collection);
     const byShard = new Map<ShardId, Row[]>();
     for (const row of block) {
-      const listed = keysOf(keys(row, context().evaluation));
+      const listed = keysOf(keys(row));
       const owners = new Set(listed.map((key) => ring.ownerOf({ database, collection: name, key })));
-      for (const shardId of owners) byShard.set(shardId, [...(byShard.get(shardId) ?? []), row]);
+      for (const shardId of owners) {
+        const rows = byShard.get(shardId);
+        if (rows) rows.push(row);
+        else byShard.set(shardId, [row]);
+      }
     }
     return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
   }
@@ -129,22 +138,22 @@ export class DistributedExecutor implements Site {
     return targets.flatMap(({ shardId, rows }) => [...byBytes(rows, bytesOf, requestBytesMax)].map((part) => ({ shardId, rows: part })));
   }
 
-  async #count(node: GatherNode, targets: readonly Target[]): Promise<number> {
+  async #count(node: GatherNode, targets: readonly Target[], signal: AbortSignal): Promise<number> {
     let total = 0;
     const at = node.outputs.length === 0 ? undefined : 1;
-    for await (const { values } of this.#shardRows(node, targets, (streams) => inOrder(streams)))
+    for await (const { values } of this.#shardRows(node, { targets, signal }, (streams) => inOrder(streams)))
       if (at !== undefined) total += Number(values[at] ?? 0);
     return total;
   }
 
-  async *#rows(node: GatherNode, targets: readonly Target[]): AsyncGenerator<Block, void, void> {
+  async *#rows(node: GatherNode, targets: readonly Target[], signal: AbortSignal): AsyncGenerator<Block, void, void> {
     const { merge } = node;
     const rowsOf = (stream: AsyncIterable<ShardRow>): AsyncIterable<Row> => joined(node, stream);
     const order = merge.kind === 'sorted' ? compareRows(merge.keys) : undefined;
     const combine = (streams: readonly AsyncIterable<ShardRow>[]): AsyncIterable<Row> =>
       order ? mergeSorted(streams.map(rowsOf), order) : rowsOf(inOrder(streams));
     let block: Row[] = [];
-    for await (const row of this.#shardRows(node, targets, combine)) {
+    for await (const row of this.#shardRows(node, { targets, signal }, combine)) {
       block.push(row);
       if (block.length < blockRowsMax) continue;
       yield block;
@@ -156,7 +165,7 @@ export class DistributedExecutor implements Site {
   /** Opens the fragment on every target and reads what `combine` makes of the answers. An error of any shard ends them all. */
   async *#shardRows<Item>(
     node: GatherNode,
-    targets: readonly Target[],
+    { targets, signal }: { readonly targets: readonly Target[]; readonly signal: AbortSignal },
     combine: (streams: readonly AsyncIterable<ShardRow>[]) => AsyncIterable<Item>,
   ): AsyncGenerator<Item, void, void> {
     const stop = new AbortController();
@@ -165,7 +174,7 @@ export class DistributedExecutor implements Site {
       failure ??= { error };
       stop.abort(error);
     };
-    const streams = targets.map((target) => this.#open(node, target, { signal: stop.signal, onError }));
+    const streams = targets.map((target) => this.#open(node, target, { signal: AbortSignal.any([signal, stop.signal]), onError }));
     try {
       yield* combine(streams.map((stream, i) => unpacked(targets[i] as Target, stream)));
     } catch (error) {
@@ -189,7 +198,7 @@ export class DistributedExecutor implements Site {
       shardId: target.shardId,
       method: 'execution.fragment',
       body: this.#fragmentRequest(node, target) as unknown as JsonValue,
-      signal: AbortSignal.any([context.signal, ending.signal]),
+      signal: ending.signal,
       deadlineMs: remainingMs(),
       idempotent: false,
       channel: 'bulk',
