@@ -77,8 +77,8 @@ export class Gateway {
       const found = this.#find(request.method, path);
       if (found.kind === 'found') pattern = found.route.pattern;
       this.#checkAccess(request, pattern);
-      if (database !== '_system') await this.#checkDatabase(database);
       if (found.kind === 'error') throw found.error;
+      if (database !== '_system' && usesDatabase(found.route)) await this.#checkDatabase(database);
       checkSupported(request.headers, headersRefused);
       response = await this.#run(found.route, request, { database, parameters: found.parameters });
     } catch (thrown) {
@@ -145,6 +145,9 @@ export class Gateway {
 
 // A request that believes itself in a transaction, or that its answer comes later, must not run as if it had not said so.
 const headersRefused = ['x-arango-trx-id', 'x-arango-async'];
+
+// Models are the cluster's, whatever database a client names.
+const usesDatabase = ({ style, usesDatabase: uses }: Route): boolean => uses ?? style === 'arango';
 
 interface FoundError {
   readonly kind: 'error';
