@@ -67,7 +67,7 @@ export class DistributedExecutor implements Site {
     for await (const block of input) {
       const targets = this.#split(node, this.#targets(node, block, keys));
       if (merge.kind === 'count') count += await this.#count(node, targets, part.signal);
-      else yield* this.#rows(node, targets, part.signal);
+      else yield* blocksOf(this.#rows(node, targets, part.signal), node, part);
     }
     if (merge.kind !== 'count') return;
     const row = part.base.slice();
@@ -146,20 +146,13 @@ export class DistributedExecutor implements Site {
     return total;
   }
 
-  async *#rows(node: GatherNode, targets: readonly Target[], signal: AbortSignal): AsyncGenerator<Block, void, void> {
+  #rows(node: GatherNode, targets: readonly Target[], signal: AbortSignal): AsyncIterable<Row> {
     const { merge } = node;
     const rowsOf = (stream: AsyncIterable<ShardRow>): AsyncIterable<Row> => joined(node, stream);
     const order = merge.kind === 'sorted' ? compareRows(merge.keys) : undefined;
     const combine = (streams: readonly AsyncIterable<ShardRow>[]): AsyncIterable<Row> =>
       order ? mergeSorted(streams.map(rowsOf), order) : rowsOf(inOrder(streams));
-    let block: Row[] = [];
-    for await (const row of this.#shardRows(node, { targets, signal }, combine)) {
-      block.push(row);
-      if (block.length < blockRowsMax) continue;
-      yield block;
-      block = [];
-    }
-    if (block.length > 0) yield block;
+    return this.#shardRows(node, { targets, signal }, combine);
   }
 
   /** Opens the fragment on every target and reads what `combine` makes of the answers. An error of any shard ends them all. */
@@ -303,6 +296,34 @@ async function* joined(node: GatherNode, stream: AsyncIterable<ShardRow>): Async
     for (const [i, { variable }] of node.outputs.entries()) row[variable] = values[i + 1] ?? null;
     yield row;
   }
+}
+
+/** Of the memory limit: a block of one of several sequences that wait with theirs. */
+const blockShare = 1 / 16;
+
+/**
+ * A sequence that waits for others keeps its block, however few of its rows are asked about: there blocks are counted, and cut by bytes.
+ * A single row is counted by what waits with it.
+ */
+async function* blocksOf(rows: AsyncIterable<Row>, node: GatherNode, { memory, rounds }: QueryPart): AsyncGenerator<Block, void, void> {
+  const bytesMax = memory.limit.limitBytes * blockShare;
+  const bytesOf = (row: Row): number => node.outputs.reduce((sum, { variable }) => sum + sizeOfValue(row[variable], bytesMax), 0);
+  let block: Row[] = [];
+  let bytes = 0;
+  const given = async function* (): AsyncGenerator<Block, void, void> {
+    const held = block.length > 1 ? bytes : 0;
+    memory.holdBytes(held);
+    yield block;
+    memory.release(held);
+    block = [];
+    bytes = 0;
+  };
+  for await (const row of rows) {
+    block.push(row);
+    if (rounds) bytes += bytesOf(row);
+    if (block.length >= blockRowsMax || bytes >= bytesMax) yield* given();
+  }
+  if (block.length > 0) yield* given();
 }
 
 function* byBytes<Item>(items: readonly Item[], bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[], void, void> {

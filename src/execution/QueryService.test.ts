@@ -439,6 +439,22 @@ describe('model calls', () => {
       },
     );
 
+    it('count also the rows they have read and not yet asked about', async () => {
+      const query = `FOR i IN 1..20 LET s = (FOR d IN passages FILTER d.text != i
+        LET a = INFER 'm' d._key OPTIONS {batch: {max_rows: 1}, temperature: 1} FILTER a != d.text LIMIT 1 RETURN a) RETURN LENGTH(s)`;
+      const scattersOf = async (memoryLimit: number): Promise<number> => {
+        const { rows, extra } = await cluster.run(query, { options: { memoryLimit } });
+        expect(rows).toEqual(Array.from({ length: 20 }, () => 1));
+        expect(extra.stats.peakMemoryUsage).toBeLessThanOrEqual(memoryLimit);
+        return cluster.models.scatters.splice(0).length;
+      };
+      const read = 60 * 100; // bytes of the rows of one, at least
+      expect(await scattersOf(10_000_000)).toBe(20); // a call for each, of one row
+      const { extra } = await cluster.run(query, { options: { memoryLimit: 10_000_000 } });
+      expect(extra.stats.peakMemoryUsage).toBeGreaterThan(20 * read);
+      await scattersOf(8 * read);
+    });
+
     it('count what each makes, whichever rests', async () => {
       const query = large(`${passage} FOR x IN 1..3`);
       const runs = await Promise.all([1, 2, 3].map(() => cluster.run(query, { options: { memoryLimit: 9 * part } })));

@@ -24,7 +24,7 @@ export interface ModelAccess {
 }
 
 /** Which part of the query reads: its expressions and pauses count there, and with it reading ends. */
-export type QueryPart = Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal'>;
+export type QueryPart = Pick<SequenceContext, 'evaluation' | 'memory' | 'pacer' | 'rounds' | 'signal'>;
 
 /** Where a sequence runs decides what reading and writing mean: a shard scans its own documents, the coordinator gathers from shards. */
 export interface Site {
