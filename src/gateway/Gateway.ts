@@ -77,8 +77,8 @@ export class Gateway {
       const found = this.#find(request.method, path);
       if (found.kind === 'found') pattern = found.route.pattern;
       this.#checkAccess(request, pattern);
+      if (database !== '_system' && (found.kind === 'error' || usesDatabase(found.route))) await this.#checkDatabase(database);
       if (found.kind === 'error') throw found.error;
-      if (database !== '_system' && usesDatabase(found.route)) await this.#checkDatabase(database);
       checkSupported(request.headers, headersRefused);
       response = await this.#run(found.route, request, { database, parameters: found.parameters });
     } catch (thrown) {
