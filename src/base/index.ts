@@ -14,6 +14,7 @@ export { LruMap } from './LruMap.js';
 export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';
 export { onAbort } from './onAbort.js';
 export { raceAbort } from './raceAbort.js';
+export { SharedWork } from './SharedWork.js';
 export { sha256Hex } from './sha256Hex.js';
 export { toAbortError } from './toAbortError.js';
 export { toBase64 } from './toBase64.js';

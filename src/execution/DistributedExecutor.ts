@@ -1,4 +1,4 @@
-import { type CompiledExpression, compileExpression, type GatherNode, type ModificationNode, sizeOfValue } from '../aql/index.js';
+import { compileExpression, type GatherNode, type ModificationNode, sizeOfValue } from '../aql/index.js';
 import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
 import { type RemoteExecutor, rpcError } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
@@ -12,7 +12,7 @@ import { keysOf } from './keysOf.js';
 import { mergeSorted } from './mergeSorted.js';
 import { addStats } from './QueryStats.js';
 import type { QueryTransaction } from './QueryTransaction.js';
-import type { SequenceContext, Site } from './SequenceContext.js';
+import type { QueryPart, SequenceContext, Site } from './SequenceContext.js';
 
 /** Limits that travel with every fragment. */
 export interface FragmentLimits {
@@ -55,17 +55,22 @@ export class DistributedExecutor implements Site {
     assert(false, 'documents are scanned in fragments only');
   }
 
-  async *gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncGenerator<Block, void, void> {
-    const keys = node.keys && compileExpression(node.keys);
+  async *gather(
+    node: GatherNode,
+    input: AsyncIterable<Block>,
+    part: QueryPart & { readonly base: readonly JsonValue[] },
+  ): AsyncGenerator<Block, void, void> {
+    const compiled = node.keys && compileExpression(node.keys);
+    const keys = compiled && ((row: Row): JsonValue => compiled(row, part.evaluation));
     const { merge } = node;
     let count = 0;
     for await (const block of input) {
       const targets = this.#split(node, this.#targets(node, block, keys));
-      if (merge.kind === 'count') count += await this.#count(node, targets);
-      else yield* this.#rows(node, targets);
+      if (merge.kind === 'count') count += await this.#count(node, targets, part.signal);
+      else yield* blocksOf(this.#rows(node, targets, part.signal), node, part);
     }
     if (merge.kind !== 'count') return;
-    const row = base.slice();
+    const row = part.base.slice();
     row[merge.variable] = count;
     yield [row];
   }
@@ -101,15 +106,19 @@ export class DistributedExecutor implements Site {
   }
 
   /** All shards, or for each row those that own its keys. */
-  #targets(node: GatherNode, block: Block, keys: CompiledExpression | undefined): readonly Target[] {
-    const { ring, context } = this.#parts;
+  #targets(node: GatherNode, block: Block, keys: ((row: Row) => JsonValue) | undefined): readonly Target[] {
+    const { ring } = this.#parts;
     if (!keys) return ring.shards.map((shardId) => ({ shardId, rows: block }));
     const { database, name } = this.#collection(node.collection);
     const byShard = new Map<ShardId, Row[]>();
     for (const row of block) {
-      const listed = keysOf(keys(row, context().evaluation));
+      const listed = keysOf(keys(row));
       const owners = new Set(listed.map((key) => ring.ownerOf({ database, collection: name, key })));
-      for (const shardId of owners) byShard.set(shardId, [...(byShard.get(shardId) ?? []), row]);
+      for (const shardId of owners) {
+        const rows = byShard.get(shardId);
+        if (rows) rows.push(row);
+        else byShard.set(shardId, [row]);
+      }
     }
     return [...byShard].map(([shardId, rows]) => ({ shardId, rows }));
   }
@@ -129,34 +138,27 @@ export class DistributedExecutor implements Site {
     return targets.flatMap(({ shardId, rows }) => [...byBytes(rows, bytesOf, requestBytesMax)].map((part) => ({ shardId, rows: part })));
   }
 
-  async #count(node: GatherNode, targets: readonly Target[]): Promise<number> {
+  async #count(node: GatherNode, targets: readonly Target[], signal: AbortSignal): Promise<number> {
     let total = 0;
     const at = node.outputs.length === 0 ? undefined : 1;
-    for await (const { values } of this.#shardRows(node, targets, (streams) => inOrder(streams)))
+    for await (const { values } of this.#shardRows(node, { targets, signal }, (streams) => inOrder(streams)))
       if (at !== undefined) total += Number(values[at] ?? 0);
     return total;
   }
 
-  async *#rows(node: GatherNode, targets: readonly Target[]): AsyncGenerator<Block, void, void> {
+  #rows(node: GatherNode, targets: readonly Target[], signal: AbortSignal): AsyncIterable<Row> {
     const { merge } = node;
     const rowsOf = (stream: AsyncIterable<ShardRow>): AsyncIterable<Row> => joined(node, stream);
     const order = merge.kind === 'sorted' ? compareRows(merge.keys) : undefined;
     const combine = (streams: readonly AsyncIterable<ShardRow>[]): AsyncIterable<Row> =>
       order ? mergeSorted(streams.map(rowsOf), order) : rowsOf(inOrder(streams));
-    let block: Row[] = [];
-    for await (const row of this.#shardRows(node, targets, combine)) {
-      block.push(row);
-      if (block.length < blockRowsMax) continue;
-      yield block;
-      block = [];
-    }
-    if (block.length > 0) yield block;
+    return this.#shardRows(node, { targets, signal }, combine);
   }
 
   /** Opens the fragment on every target and reads what `combine` makes of the answers. An error of any shard ends them all. */
   async *#shardRows<Item>(
     node: GatherNode,
-    targets: readonly Target[],
+    { targets, signal }: { readonly targets: readonly Target[]; readonly signal: AbortSignal },
     combine: (streams: readonly AsyncIterable<ShardRow>[]) => AsyncIterable<Item>,
   ): AsyncGenerator<Item, void, void> {
     const stop = new AbortController();
@@ -165,7 +167,7 @@ export class DistributedExecutor implements Site {
       failure ??= { error };
       stop.abort(error);
     };
-    const streams = targets.map((target) => this.#open(node, target, { signal: stop.signal, onError }));
+    const streams = targets.map((target) => this.#open(node, target, { signal: AbortSignal.any([signal, stop.signal]), onError }));
     try {
       yield* combine(streams.map((stream, i) => unpacked(targets[i] as Target, stream)));
     } catch (error) {
@@ -189,7 +191,7 @@ export class DistributedExecutor implements Site {
       shardId: target.shardId,
       method: 'execution.fragment',
       body: this.#fragmentRequest(node, target) as unknown as JsonValue,
-      signal: AbortSignal.any([context.signal, ending.signal]),
+      signal: ending.signal,
       deadlineMs: remainingMs(),
       idempotent: false,
       channel: 'bulk',
@@ -294,6 +296,34 @@ async function* joined(node: GatherNode, stream: AsyncIterable<ShardRow>): Async
     for (const [i, { variable }] of node.outputs.entries()) row[variable] = values[i + 1] ?? null;
     yield row;
   }
+}
+
+/** Of the memory limit: a block of one of several sequences that wait with theirs. */
+const blockShare = 1 / 16;
+
+/**
+ * A sequence that waits for others keeps its block, however few of its rows are asked about: there blocks are counted, and cut by bytes.
+ * A single row is counted by what waits with it.
+ */
+async function* blocksOf(rows: AsyncIterable<Row>, node: GatherNode, { memory, rounds }: QueryPart): AsyncGenerator<Block, void, void> {
+  const bytesMax = memory.limit.limitBytes * blockShare;
+  const bytesOf = (row: Row): number => node.outputs.reduce((sum, { variable }) => sum + sizeOfValue(row[variable], bytesMax), 0);
+  let block: Row[] = [];
+  let bytes = 0;
+  const given = async function* (): AsyncGenerator<Block, void, void> {
+    const held = block.length > 1 ? bytes : 0;
+    memory.holdBytes(held);
+    yield block;
+    memory.release(held);
+    block = [];
+    bytes = 0;
+  };
+  for await (const row of rows) {
+    block.push(row);
+    if (rounds) bytes += bytesOf(row);
+    if (block.length >= blockRowsMax || bytes >= bytesMax) yield* given();
+  }
+  if (block.length > 0) yield* given();
 }
 
 function* byBytes<Item>(items: readonly Item[], bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[], void, void> {

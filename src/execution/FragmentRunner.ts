@@ -7,6 +7,7 @@ import type { Block, Row } from './Block.js';
 import type { FragmentFrame, FragmentRequest, TransactionJson, WriteAnswer, WriteRequest } from './fragmentWire.js';
 import { KeyGenerator } from './KeyGenerator.js';
 import { MemoryAccount } from './MemoryAccount.js';
+import { MemoryLimit } from './MemoryLimit.js';
 import type { ExecutionOptions } from './options.js';
 import { Pacer } from './Pacer.js';
 import { emptyStats } from './QueryStats.js';
@@ -49,7 +50,7 @@ export class FragmentRunner {
     } finally {
       held.release();
     }
-    context.stats.peakMemoryUsage = context.memory.peakBytes;
+    context.stats.peakMemoryUsage = context.memory.limit.peakBytes;
     await this.#demandOpen(request.transaction, signal);
     yield { kind: 'end', stats: context.stats, warnings: context.warnings.all };
   }
@@ -78,12 +79,13 @@ export class FragmentRunner {
     const { shardId, models, clock, random, options, sharding } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
+    const memory = new MemoryAccount(new MemoryLimit(request.memoryLimitBytes));
     const pacer = new Pacer({
       clock,
       signal,
       paceMs: options.paceMs,
       stepsMax: options.expressionStepsMax,
-      bytesMax: request.memoryLimitBytes,
+      memory,
     });
     const evaluation = {
       nowMs: request.nowMs,
@@ -91,7 +93,7 @@ export class FragmentRunner {
       warn: (code: number, message: string) => warnings.add(code, message),
       step: (count: number) => pacer.step(count),
       memoryLimitBytes: request.memoryLimitBytes,
-      allocate: (bytes: number) => pacer.allocate(bytes),
+      allocate: (bytes: number) => memory.allocate(bytes),
       scratch: [],
     };
     const context: SequenceContext = {
@@ -101,7 +103,7 @@ export class FragmentRunner {
       models,
       evaluation,
       signal,
-      memory: new MemoryAccount(request.memoryLimitBytes),
+      memory,
       pacer,
       stats: emptyStats(),
       warnings,

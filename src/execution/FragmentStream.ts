@@ -37,6 +37,7 @@ export class FragmentStream {
 
   async #pump(frames: AsyncIterable<FragmentFrame>, onFrame: (frame: FragmentFrame) => void): Promise<void> {
     for await (const frame of frames) {
+      if (this.#queue.ended) return; // nobody counts on its shard any more
       onFrame(frame);
       if (frame.kind !== 'block') continue;
       await this.#queue.whenDrained();

@@ -1,13 +1,15 @@
 import { toAbortError } from '../base/index.js';
 import type { Clock } from '../platform/index.js';
 import { executionError } from './errors.js';
+import type { MemoryAccount } from './MemoryAccount.js';
 
 interface PacerParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly paceMs: number;
   readonly stepsMax: number;
-  readonly bytesMax: number;
+  /** Of the part of the query that is paced. */
+  readonly memory: MemoryAccount;
 }
 
 /** A row may take all the steps there are; rows together are interrupted much sooner. */
@@ -15,61 +17,47 @@ const restsPerBlock = 32;
 
 /** Keeps a long query from holding the event loop: `pace` at every block edge lets others run after `paceMs` of work, and ends on abort. */
 export class Pacer {
-  readonly #clock: Clock;
-  readonly #signal: AbortSignal;
-  readonly #paceMs: number;
-  readonly #stepsMax: number;
-  readonly #bytesMax: number;
-  #startedMs: number;
+  readonly #parts: PacerParts;
+  /** One for all parts of a query: they share the time that it may hold the loop. */
+  readonly #work: { startedMs: number };
   #steps = 0;
-  #bytes = 0;
 
-  constructor(parts: PacerParts) {
-    this.#clock = parts.clock;
-    this.#signal = parts.signal;
-    this.#paceMs = parts.paceMs;
-    this.#stepsMax = parts.stepsMax;
-    this.#bytesMax = parts.bytesMax;
-    this.#startedMs = parts.clock.monotonicMs();
+  constructor(parts: PacerParts, work = { startedMs: parts.clock.monotonicMs() }) {
+    this.#parts = parts;
+    this.#work = work;
+  }
+
+  /** For a part of the query that runs beside others. */
+  fork(own: Pick<PacerParts, 'memory' | 'signal'>): Pacer {
+    return new Pacer({ ...this.#parts, ...own }, this.#work);
   }
 
   /** Work of expressions since the last rest. Error QUERY_KILLED beyond `stepsMax`. */
   step(count: number): void {
+    const { stepsMax } = this.#parts;
     this.#steps += count;
-    if (this.#steps <= this.#stepsMax) return;
-    throw executionError(
-      'QUERY_KILLED',
-      `query killed: one row's expressions took more than ${this.#stepsMax} steps, which run without a pause`,
-    );
-  }
-
-  /** Memory of the values that expressions made since the last block edge. Error QUERY_MEMORY_LIMIT (32) beyond `bytesMax`. */
-  allocate(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes <= this.#bytesMax) return;
-    throw executionError(
-      'QUERY_MEMORY_LIMIT',
-      `the expressions of one block make more than the query's memoryLimit of ${this.#bytesMax} bytes`,
-    );
+    if (this.#steps <= stepsMax) return;
+    throw executionError('QUERY_KILLED', `query killed: one row's expressions took more than ${stepsMax} steps, which run without a pause`);
   }
 
   /** At a block edge: the values of the block before have moved on. */
   async pace(): Promise<void> {
-    this.#bytes = 0;
+    this.#parts.memory.moveOn();
     await this.rest();
   }
 
   /** Between rows of one block: true when their expressions have worked so long that others should run. */
   get isDue(): boolean {
-    return this.#steps > this.#stepsMax / restsPerBlock;
+    return this.#steps > this.#parts.stepsMax / restsPerBlock;
   }
 
   /** Between rows of one block, whose values are all still held. */
   async rest(): Promise<void> {
+    const { signal, clock, paceMs } = this.#parts;
     this.#steps = 0;
-    if (this.#signal.aborted) throw toAbortError(this.#signal);
-    if (this.#clock.monotonicMs() - this.#startedMs < this.#paceMs) return;
-    await this.#clock.sleep(0, this.#signal);
-    this.#startedMs = this.#clock.monotonicMs();
+    if (signal.aborted) throw toAbortError(signal);
+    if (clock.monotonicMs() - this.#work.startedMs < paceMs) return;
+    await clock.sleep(0, signal);
+    this.#work.startedMs = clock.monotonicMs();
   }
 }

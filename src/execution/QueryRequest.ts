@@ -42,6 +42,8 @@ export interface QueryCursor {
    * a query that writes are accounted for already.
    */
   readonly held: { hold(value: JsonValue): number; release(bytes: number): void };
+  /** A query that nobody reads for now leaves its place to others and takes one again before it is read on. Error QUEUE_FULL of `take`. */
+  readonly place: { leave(): void; take(): void };
   /** Complete once `blocks` has ended. */
   extra(): QueryExtra;
 }

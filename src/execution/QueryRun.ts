@@ -9,6 +9,7 @@ import { DistributedExecutor } from './DistributedExecutor.js';
 import { executionError } from './errors.js';
 import { KeyGenerator } from './KeyGenerator.js';
 import { MemoryAccount } from './MemoryAccount.js';
+import { MemoryLimit } from './MemoryLimit.js';
 import type { ExecutionOptions } from './options.js';
 import { Pacer } from './Pacer.js';
 import type { QueryExtra, QueryRequest } from './QueryRequest.js';
@@ -97,7 +98,7 @@ export class QueryRun {
 
   extra(): QueryExtra {
     const { stats, warnings, memory } = this.#context;
-    stats.peakMemoryUsage = Math.max(stats.peakMemoryUsage, memory.peakBytes);
+    stats.peakMemoryUsage = Math.max(stats.peakMemoryUsage, memory.limit.peakBytes);
     const endedMs = this.#endedMs ?? this.#parts.clock.monotonicMs();
     return { warnings: warnings.all, stats: { ...stats, executionTime: (endedMs - this.#startedMs) / 1000 } };
   }
@@ -112,12 +113,13 @@ export class QueryRun {
     };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const warnings = new WarningList(limits);
+    const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes));
     const pacer = new Pacer({
       clock,
       signal,
       paceMs: options.paceMs,
       stepsMax: options.expressionStepsMax,
-      bytesMax: limits.memoryLimitBytes,
+      memory,
     });
     const context: SequenceContext = {
       queryId: `${executor.selfShardId}:${id}`,
@@ -139,11 +141,11 @@ export class QueryRun {
         warn: (code, message) => warnings.add(code, message),
         step: (count: number) => pacer.step(count),
         memoryLimitBytes: limits.memoryLimitBytes,
-        allocate: (bytes: number) => pacer.allocate(bytes),
+        allocate: (bytes: number) => memory.allocate(bytes),
         scratch: [],
       },
       signal,
-      memory: new MemoryAccount(limits.memoryLimitBytes),
+      memory,
       pacer,
       stats: emptyStats(),
       warnings,

@@ -412,6 +412,81 @@ describe('model calls', () => {
     expect([retrieved.rows, retrieved.extra.stats.llm.scatters]).toEqual([[1, 1, 1, 1, 1], 1]);
   });
 
+  describe('of correlated subqueries within the memory limit', () => {
+    const part = 50_000; // bytes; a row makes about 80,000
+    const large = (source: string) => `FOR i IN 1..24
+      LET s = (${source} LET big = [REPEAT(9, 20000), REPEAT("y", 20000)] FILTER big != [] LET a = INFER 'm' i RETURN [a, big == [1]])
+      RETURN s[0][1]`;
+    const passage = 'FOR d IN passages FILTER d._key == CONCAT("p", 10 + i)';
+    const refusal = { code: 'QUERY_MEMORY_LIMIT' };
+    const answers = Array.from({ length: 24 }, () => false);
+
+    it.each(['FOR j IN [1]', 'FOR j IN 1..1', passage, `LET k = (${passage} RETURN 1) FOR j IN k`])(
+      'ask for as many rows together as have room, and fail only where one row has none: %s',
+      async (source) => {
+        for (const [limit, scatters] of [
+          [2, 24],
+          [7, 8],
+          [200, 1],
+        ] as const) {
+          const { rows, extra } = await cluster.run(large(source), { options: { memoryLimit: limit * part } });
+          expect(rows).toEqual(answers);
+          expect(extra.stats.peakMemoryUsage).toBeLessThanOrEqual(limit * part);
+          expect([limit, extra.stats.llm.scatters]).toEqual([limit, expect.any(Number)]);
+          expect(Math.abs(extra.stats.llm.scatters - scatters)).toBeLessThanOrEqual(4);
+        }
+        expect(await failureOf(cluster.run(large(source), { options: { memoryLimit: part } }))).toMatchObject(refusal);
+      },
+    );
+
+    it('count also the rows they have read and not yet asked about', async () => {
+      const query = `FOR i IN 1..20 LET s = (FOR d IN passages FILTER d.text != i
+        LET a = INFER 'm' d._key OPTIONS {batch: {max_rows: 1}, temperature: 1} FILTER a != d.text LIMIT 1 RETURN a) RETURN LENGTH(s)`;
+      const scattersOf = async (memoryLimit: number): Promise<number> => {
+        const { rows, extra } = await cluster.run(query, { options: { memoryLimit } });
+        expect(rows).toEqual(Array.from({ length: 20 }, () => 1));
+        expect(extra.stats.peakMemoryUsage).toBeLessThanOrEqual(memoryLimit);
+        return cluster.models.scatters.splice(0).length;
+      };
+      const read = 60 * 100; // bytes of the rows of one, at least
+      expect(await scattersOf(10_000_000)).toBe(20); // a call for each, of one row
+      const { extra } = await cluster.run(query, { options: { memoryLimit: 10_000_000 } });
+      expect(extra.stats.peakMemoryUsage).toBeGreaterThan(20 * read);
+      await scattersOf(8 * read);
+    });
+
+    it('count what each makes, whichever rests', async () => {
+      const query = large(`${passage} FOR x IN 1..3`);
+      const runs = await Promise.all([1, 2, 3].map(() => cluster.run(query, { options: { memoryLimit: 9 * part } })));
+      expect(new Set(runs.map(({ extra }) => [extra.stats.peakMemoryUsage, extra.stats.llm.scatters].join())).size).toBe(1);
+    });
+
+    it('run again what had no room beside the others, and only what has asked no model', async () => {
+      const query = `FOR i IN 1..6 LET s = (FOR j IN [1] LET big = [REPEAT("y", i < 6 ? 5000 : 70000)] FILTER big != []
+        RETURN INFER 'm' i OPTIONS {temperature: 1}) RETURN s[0]`;
+      const { rows, extra } = await cluster.run(query, { options: { memoryLimit: 3 * part } });
+      expect(rows).toEqual(Array.from({ length: 6 }, (_, i) => `${i + 1}!`));
+      expect(extra.stats.llm).toMatchObject({ calls: 6, scatters: 2 });
+      const late = `FOR i IN 1..3 LET s = (FOR j IN [1] LET a = INFER 'm' i LET big = [REPEAT(a, 50000)] FILTER big != [] RETURN 1) RETURN s`;
+      expect(await failureOf(cluster.run(late, { options: { memoryLimit: 3 * part } }))).toMatchObject(refusal);
+    });
+  });
+
+  it('rows that wait for answers count to the memory limit: larger ones are asked about fewer at a time, what they share counts once', async () => {
+    const own = `FOR i IN 1..40 LET big = REPEAT(9, 5000) FILTER big != "" RETURN INFER 'm' i`;
+    const { rows, extra } = await cluster.run(
+      `FOR k IN 1..1 FOR d IN passages SORT d._key LIMIT 40 LET big = [REPEAT(d._key, 1000)] FILTER big != [] LET a = INFER 'm' d._key RETURN a == big`,
+      {
+        options: { memoryLimit: 600_000 },
+      },
+    );
+    expect(rows).toHaveLength(40);
+    expect(extra.stats.llm.scatters).toBeGreaterThan(1);
+    expect(await failureOf(cluster.run(own, { options: { memoryLimit: 300_000 } }))).toMatchObject({ code: 'QUERY_MEMORY_LIMIT' });
+    const shared = `LET ctx = (FOR d IN passages RETURN REPEAT(d.text, 20)) FOR i IN 1..200 LET a = INFER 'm' i RETURN a != ctx`;
+    expect((await cluster.run(shared, { options: { memoryLimit: 600_000 } })).extra.stats.llm.scatters).toBe(1);
+  });
+
   it('runs subqueryRowsMax subqueries side by side, and keeps batch.max_rows', async () => {
     const { extra } = await cluster.run("FOR i IN 1..100 LET s = (RETURN INFER 'm' i OPTIONS {batch: {max_rows: 40}}) RETURN s");
     expect(cluster.models.scatters.map(({ length }) => length)).toEqual([40, 24, 36]);

@@ -72,10 +72,16 @@ export class QueryService {
     const id = String(this.#nextId++);
     const run = this.#start(id, { request, plan, collections, transaction });
     if (!run.writes) {
-      return { id, blocks: this.#observed(id, run, run.values()), held: run.memory, extra: () => run.extra() };
+      return {
+        id,
+        blocks: this.#observed(id, run, run.values()),
+        held: run.memory,
+        place: this.#running.placeOf(id),
+        extra: () => run.extra(),
+      };
     }
     const results = await this.#runWriting(id, run, request.transaction ? undefined : transaction);
-    return { id, blocks: listed(results), held: accountedFor, extra: () => run.extra() };
+    return { id, blocks: listed(results), held: accountedFor, place: ended, extra: () => run.extra() };
   }
 
   /** A query read to its end. */
@@ -199,6 +205,9 @@ const planOf = (request: Omit<QueryRequest, 'signal' | 'transaction'>): QueryPla
     ...(request.bindVars && { bindVars: request.bindVars }),
     ...(request.options?.optimizerRules && { optimizerRules: request.options.optimizerRules }),
   });
+
+/** Of a query that has ended and holds none. */
+const ended = { leave: () => undefined, take: () => undefined };
 
 const accountedFor = { hold: () => 0, release: () => undefined };
 

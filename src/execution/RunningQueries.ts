@@ -10,9 +10,10 @@ export interface RunningQuery {
   kill(): void;
 }
 
-/** Queries that this shard coordinates now. */
+/** Queries that this shard coordinates now. Those that rest, since nobody reads their results for now, are listed but hold no place. */
 export class RunningQueries {
   readonly #queries = new Map<string, RunningQuery>();
+  readonly #resting = new Set<string>();
   readonly #queriesMax: number;
 
   constructor(options: { readonly queriesMax: number }) {
@@ -21,12 +22,27 @@ export class RunningQueries {
 
   /** Error QUEUE_FULL beyond the bound. */
   add(query: RunningQuery): void {
-    if (this.#queries.size >= this.#queriesMax) throw baseError('QUEUE_FULL', `${this.#queriesMax} queries run on this shard already`);
+    this.#demandPlace();
     this.#queries.set(query.id, query);
   }
 
   delete(id: string): void {
     this.#queries.delete(id);
+    this.#resting.delete(id);
+  }
+
+  /** The place of a query: left while it rests, and taken again, with QUEUE_FULL where there is none. Nothing for one that has ended. */
+  placeOf(id: string): { leave(): void; take(): void } {
+    return {
+      leave: () => {
+        if (this.#queries.has(id)) this.#resting.add(id);
+      },
+      take: () => {
+        if (!this.#resting.has(id)) return;
+        this.#demandPlace();
+        this.#resting.delete(id);
+      },
+    };
   }
 
   list(): readonly RunningQuery[] {
@@ -38,5 +54,9 @@ export class RunningQueries {
     const query = this.#queries.get(id);
     if (!query) throw executionError('QUERY_UNKNOWN', `no running query has the id ${id}`);
     query.kill();
+  }
+  #demandPlace(): void {
+    if (this.#queries.size - this.#resting.size < this.#queriesMax) return;
+    throw baseError('QUEUE_FULL', `${this.#queriesMax} queries run on this shard already`);
   }
 }

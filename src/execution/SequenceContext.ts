@@ -4,7 +4,7 @@ import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/
 import type { EmbedRequest, EmbedResult } from '../platform/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
 import type { Block } from './Block.js';
-import type { InferRounds } from './inference/InferRounds.js';
+import type { Rounds } from './inference/InferRounds.js';
 import type { MemoryAccount } from './MemoryAccount.js';
 import type { ExecutionOptions } from './options.js';
 import type { Pacer } from './Pacer.js';
@@ -23,11 +23,14 @@ export interface ModelAccess {
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
 }
 
+/** Which part of the query reads: its expressions and pauses count there, and with it reading ends. */
+export type QueryPart = Pick<SequenceContext, 'evaluation' | 'memory' | 'pacer' | 'rounds' | 'signal'>;
+
 /** Where a sequence runs decides what reading and writing mean: a shard scans its own documents, the coordinator gathers from shards. */
 export interface Site {
-  scan(node: Enumerate, input: AsyncIterable<Block>): AsyncIterable<Block>;
+  scan(node: Enumerate, input: AsyncIterable<Block>, part: QueryPart): AsyncIterable<Block>;
   /** `base` is the row that a count, which belongs to no input row, is written into. */
-  gather(node: GatherNode, input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncIterable<Block>;
+  gather(node: GatherNode, input: AsyncIterable<Block>, part: QueryPart & { readonly base: readonly JsonValue[] }): AsyncIterable<Block>;
   /** Outcomes in the order of the writes. Throws the first error unless the node ignores errors. */
   write(node: ModificationNode, writes: readonly DocumentWrite[]): Promise<readonly WriteOutcome[]>;
 }
@@ -47,6 +50,6 @@ export interface SequenceContext {
   readonly options: ExecutionOptions;
   /** Answers of the query so far, for identical requests. */
   readonly answers: Map<string, JsonValue>;
-  /** Inside subqueries that run side by side: where their model calls meet. */
-  readonly rounds?: InferRounds;
+  /** Inside subqueries that run together: where their model calls meet. */
+  readonly rounds?: Rounds;
 }

@@ -1,8 +1,8 @@
 import { compileExpression, type PlanNode } from '../aql/index.js';
-import { assertNever, type JsonValue } from '../base/index.js';
+import { assertNever, baseError, type JsonValue } from '../base/index.js';
 import type { Block, Operator, Row } from './Block.js';
 import { canonicalKey } from './canonicalKey.js';
-import type { InferRounds } from './inference/InferRounds.js';
+import { forkContext } from './forkContext.js';
 import type { KeyGenerator } from './KeyGenerator.js';
 import { calculationOperator } from './operators/calculationOperator.js';
 import { collectOperator } from './operators/collectOperator.js';
@@ -17,6 +17,12 @@ import { subqueryOperator } from './operators/subqueryOperator.js';
 import type { SequenceContext } from './SequenceContext.js';
 import { sequenceFacts } from './sequenceFacts.js';
 
+/** Where a node runs, and where the nodes before it do, which `stop` ends. */
+interface Place {
+  readonly context: SequenceContext;
+  readonly source: { readonly context: SequenceContext; readonly stop: () => void };
+}
+
 /** Runs plan sequences: one operator a node, each pulling from the one before it. */
 export class SequenceRunner {
   readonly #context: SequenceContext;
@@ -29,7 +35,8 @@ export class SequenceRunner {
 
   /** Rows of a sequence without RETURN: a fragment. `base` is the row that a COLLECT starts its rows from. */
   rows(nodes: readonly PlanNode[], input: AsyncIterable<Block>, base: readonly JsonValue[]): AsyncIterable<Block> {
-    return nodes.reduce((upstream, _, i) => this.#operator(nodes, i, base)(upstream), input);
+    const places = this.#placesOf(nodes);
+    return nodes.reduce((upstream, _, i) => this.#operator(nodes, i, { base, place: places[i] as Place })(upstream), input);
   }
 
   /** Values that a sequence returns for one input row; none where it ends in a modification. */
@@ -54,8 +61,16 @@ export class SequenceRunner {
     }
   }
 
-  #within(rounds: InferRounds | undefined): SequenceRunner {
-    return rounds === this.#context.rounds ? this : new SequenceRunner({ ...this.#context, ...(rounds && { rounds }) }, this.#keys);
+  /** What stands before an INFER reads ahead while what stands behind it works: each counts by itself, and the first can be ended alone. */
+  #placesOf(nodes: readonly PlanNode[]): readonly Place[] {
+    let context = this.#context;
+    const places: Place[] = [];
+    for (const node of nodes.toReversed()) {
+      const source = node.kind === 'Infer' && !context.rounds ? sourceOf(context) : { context, stop: () => undefined };
+      places.unshift({ context, source });
+      context = source.context;
+    }
+    return places;
   }
 
   #isFresh(seen: Set<string>, value: JsonValue): boolean {
@@ -66,16 +81,20 @@ export class SequenceRunner {
     return true;
   }
 
-  #operator(nodes: readonly PlanNode[], index: number, base: readonly JsonValue[]): Operator {
-    const context = this.#context;
+  #operator(
+    nodes: readonly PlanNode[],
+    index: number,
+    { base, place }: { readonly base: readonly JsonValue[]; readonly place: Place },
+  ): Operator {
+    const { context, source } = place;
     const node = nodes[index] as PlanNode;
     switch (node.kind) {
       case 'Singleton':
         return (input) => input;
       case 'EnumerateCollection':
-        return (input) => context.site.scan(node, input);
+        return (input) => context.site.scan(node, input, context);
       case 'Gather':
-        return (input) => context.site.gather(node, input, base);
+        return (input) => context.site.gather(node, input, { ...context, base });
       case 'EnumerateList':
         return enumerateListOperator(node, context);
       case 'Calculation':
@@ -90,7 +109,7 @@ export class SequenceRunner {
         return collectOperator(node, context, base);
       case 'Subquery':
         return subqueryOperator(node, context, {
-          runValues: (nested, row, rounds) => this.#within(rounds).values(nested, row),
+          runValues: (nested, row, own) => new SequenceRunner(own, this.#keys).values(nested, row),
           runsOnce: sequenceFacts.isIndependent(node.nodes),
           runsTogether: sequenceFacts.infers(node.nodes) && !sequenceFacts.writes(node.nodes),
         });
@@ -100,7 +119,12 @@ export class SequenceRunner {
       case 'Remove':
         return modificationOperator(node, context, this.#keys);
       case 'Infer':
-        return inferOperator(node, context, sequenceFacts.rowsWanted(nodes, index));
+        return inferOperator(node, context, {
+          rowsWanted: sequenceFacts.rowsWanted(nodes, index),
+          memory: source.context.memory,
+          stop: source.stop,
+          base,
+        });
       case 'Embed':
         return embedOperator(node, context);
       case 'Return':
@@ -110,6 +134,13 @@ export class SequenceRunner {
     }
   }
 }
+
+const sourceOf = (context: SequenceContext): Place['source'] => {
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([context.signal, stopped.signal]);
+  const stop = (): void => stopped.abort(baseError('CANCELLED', 'nobody reads these rows any more'));
+  return { context: forkContext(context, { signal }), stop };
+};
 
 async function* single(row: Row): AsyncGenerator<Block, void, void> {
   yield [row];

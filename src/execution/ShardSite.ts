@@ -6,7 +6,7 @@ import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrite
 import { type Block, blockRowsMax, type Row } from './Block.js';
 import { chunked } from './chunked.js';
 import { keysOf } from './keysOf.js';
-import type { SequenceContext, Site } from './SequenceContext.js';
+import type { QueryPart, SequenceContext, Site } from './SequenceContext.js';
 
 type Enumerate = Extract<PlanNode, { readonly kind: 'EnumerateCollection' }>;
 
@@ -16,14 +16,14 @@ export class ShardSite implements Site {
   readonly #collection: CollectionRef;
   readonly #ring: ConsistentHashRing;
   readonly #shardId: ShardId;
-  readonly #context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
+  readonly #context: () => Pick<SequenceContext, 'signal' | 'stats'>;
 
   constructor(parts: {
     readonly transaction: Transaction;
     readonly collection: CollectionRef;
     readonly ring: ConsistentHashRing;
     readonly shardId: ShardId;
-    readonly context: () => Pick<SequenceContext, 'evaluation' | 'pacer' | 'signal' | 'stats'>;
+    readonly context: () => Pick<SequenceContext, 'signal' | 'stats'>;
   }) {
     this.#transaction = parts.transaction;
     this.#collection = parts.collection;
@@ -32,12 +32,12 @@ export class ShardSite implements Site {
     this.#context = parts.context;
   }
 
-  async *scan(node: Enumerate, input: AsyncIterable<Block>): AsyncGenerator<Block, void, void> {
+  async *scan(node: Enumerate, input: AsyncIterable<Block>, part: QueryPart): AsyncGenerator<Block, void, void> {
     const keys = node.keys && compileExpression(node.keys);
     for await (const block of input)
       for (const row of block) {
-        if (keys) yield* this.#listed(node, row, keysOf(keys(row, this.#context().evaluation)));
-        else yield* this.#all(node, row);
+        if (keys) yield* this.#listed(node, row, keysOf(keys(row, part.evaluation)), part);
+        else yield* this.#all(node, row, part);
       }
   }
 
@@ -51,8 +51,8 @@ export class ShardSite implements Site {
   }
 
   /** In the order that a scan has. What is absent counts as read too: a transaction that looked for it conflicts with its insert. */
-  async *#listed(node: Enumerate, row: Row, keys: readonly string[]): AsyncGenerator<Block, void, void> {
-    const { pacer, stats, signal } = this.#context();
+  async *#listed(node: Enumerate, row: Row, keys: readonly string[], { pacer, signal }: QueryPart): AsyncGenerator<Block, void, void> {
+    const { stats } = this.#context();
     const own = keys.filter((key) => this.#owns(key)).sort((left, right) => (left < right ? -1 : 1));
     for (const part of chunked(own, blockRowsMax)) {
       await this.#transaction.ready(this.#collection, { keys: part }, signal);
@@ -63,8 +63,8 @@ export class ShardSite implements Site {
     }
   }
 
-  async *#all(node: Enumerate, row: Row): AsyncGenerator<Block, void, void> {
-    const { pacer, stats, signal } = this.#context();
+  async *#all(node: Enumerate, row: Row, { pacer, signal }: QueryPart): AsyncGenerator<Block, void, void> {
+    const { stats } = this.#context();
     let afterKey: string | undefined;
     do {
       await this.#transaction.ready(this.#collection, { afterKey }, signal);

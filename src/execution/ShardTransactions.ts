@@ -22,7 +22,7 @@ export class ShardTransactions {
     const { id, readTimestamp } = request;
     if (!request.joins) return this.#documents.begin({ id, readTimestamp, signal });
     // What the coordinator knows to be here is looked up and never opened: an empty one under the same id would be committed as if nothing was missing.
-    const transaction = request.isKnown ? await this.#local.find(id) : await this.#local.join({ id, readTimestamp, signal });
+    const transaction = request.isKnown ? this.#local.find(id) : await this.#local.join({ id, readTimestamp, signal });
     if (transaction === undefined || (request.isKnown && this.#remembered.get(id) !== transaction))
       throw transactionError(
         'TRANSACTION_ABORTED',

@@ -18,11 +18,13 @@ const counted = (count: number, failAt = -1) => {
   return { log, items: items() };
 };
 
+const plenty = { hasRoom: () => true, stop: () => undefined };
+
 describe('ahead', () => {
   it('gives all items in order and asks for one while the consumer has the one before', async () => {
     const { log, items } = counted(4);
     const seen: [number, number][] = [];
-    for await (const item of ahead(items)) {
+    for await (const item of ahead(items, plenty)) {
       await settle();
       seen.push([item, log.asked]);
     }
@@ -38,7 +40,7 @@ describe('ahead', () => {
   it('a failure comes in its turn, after the items before it', async () => {
     const seen: number[] = [];
     const reading = (async () => {
-      for await (const item of ahead(counted(4, 2).items)) {
+      for await (const item of ahead(counted(4, 2).items, plenty)) {
         await settle();
         seen.push(item);
       }
@@ -50,9 +52,42 @@ describe('ahead', () => {
   it('ends its source when the consumer stops, also over a failure that nobody asks for any more', async () => {
     for (const failAt of [-1, 1]) {
       const { log, items } = counted(4, failAt);
-      for await (const _ of ahead(items)) break;
+      for await (const _ of ahead(items, plenty)) break;
       await settle();
       expect(log).toEqual({ asked: 2, isEnded: true });
     }
+  });
+
+  it('tells what it reads ahead to stop, and ends only after it has', async () => {
+    const log: string[] = [];
+    let stop = (): void => undefined;
+    async function* items(): AsyncGenerator<number> {
+      yield 1;
+      await new Promise<void>((resolve) => (stop = resolve));
+      log.push('read');
+      yield 2;
+    }
+    const options = { hasRoom: () => true, stop: () => void log.push('stop') };
+    const reading = (async () => {
+      for await (const _ of ahead(items(), options)) break;
+      log.push('ended');
+    })();
+    await settle();
+    expect(log).toEqual(['stop']);
+    stop();
+    await reading;
+    expect(log).toEqual(['stop', 'read', 'ended']);
+  });
+
+  it('asks for nothing ahead while there is no room', async () => {
+    const { log, items } = counted(3);
+    let hasRoom = false;
+    const seen: number[] = [];
+    for await (const _ of ahead(items, { ...plenty, hasRoom: () => hasRoom })) {
+      await settle();
+      seen.push(log.asked);
+      hasRoom = true;
+    }
+    expect(seen).toEqual([1, 3, 3]);
   });
 });

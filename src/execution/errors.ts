@@ -14,7 +14,7 @@ export const executionErrors = {
     errorNum: 32,
     retryable: false,
     meaning:
-      'The query holds more bytes at a time than its memoryLimit: what sorting, grouping, writes and results buffer, and the values that expressions make.',
+      'The query holds more bytes at a time than its memoryLimit: what sorting, grouping, writes and results buffer, rows that wait for models, and the values that expressions make.',
     action: 'Raise memoryLimit, read fewer rows, or return less of each.',
   },
   QUERY_UNKNOWN: {

@@ -77,7 +77,7 @@ export class Gateway {
       const found = this.#find(request.method, path);
       if (found.kind === 'found') pattern = found.route.pattern;
       this.#checkAccess(request, pattern);
-      if (database !== '_system') await this.#checkDatabase(database);
+      if (database !== '_system' && (found.kind === 'error' || usesDatabase(found.route))) await this.#checkDatabase(database);
       if (found.kind === 'error') throw found.error;
       checkSupported(request.headers, headersRefused);
       response = await this.#run(found.route, request, { database, parameters: found.parameters });
@@ -145,6 +145,9 @@ export class Gateway {
 
 // A request that believes itself in a transaction, or that its answer comes later, must not run as if it had not said so.
 const headersRefused = ['x-arango-trx-id', 'x-arango-async'];
+
+// Models are the cluster's, whatever database a client names.
+const usesDatabase = ({ style, usesDatabase: uses }: Route): boolean => uses ?? style === 'arango';
 
 interface FoundError {
   readonly kind: 'error';

@@ -18,5 +18,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly pattern: string;
   readonly style: 'arango' | 'openai';
+  /** False: it neither reads nor changes anything of the database, and answers also while nobody can say whether there is one. */
+  readonly usesDatabase?: boolean;
   readonly handle: (context: RouteContext) => Promise<HttpResponse>;
 }

@@ -104,7 +104,7 @@ export const gatewayErrors = {
     httpStatus: 429,
     errorNum: 21002,
     retryable: true,
-    meaning: 'As many cursors are open on the shard as it allows, and none has expired.',
+    meaning: 'As many cursors are open on the shard as it allows, or they keep as many bytes, and none has expired.',
     action: 'Read cursors to their end or delete them; come back after the time in the Retry-After header.',
   },
   CURSOR_NOT_FOUND: {

@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock, settle } from '../../test/support/ManualClock.js';
-import { CountingRandom } from '../../test/support/silentPorts.js';
+import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { baseError, type JsonValue, utf8 } from '../base/index.js';
 import type { QueryCursor } from '../execution/index.js';
-import { plainSampling } from '../platform/index.js';
+import { plainSampling, platformError } from '../platform/index.js';
 import { CursorStore } from './data/CursorStore.js';
+import { Gateway } from './Gateway.js';
+import { gatewayRoutes } from './gatewayRoutes.js';
 import { isAuthorized } from './isAuthorized.js';
 import { chatRequest } from './models/chatRequest.js';
+import { gatewayOptions } from './options.js';
 import { parseJsonBody } from './parseJsonBody.js';
 import type { Route } from './Route.js';
 import { RouteTable } from './RouteTable.js';
@@ -285,18 +288,61 @@ describe('chatRequest', () => {
   });
 });
 
+describe('the database of a path', () => {
+  const clock = new ManualClock();
+  const routes = gatewayRoutes({ options: gatewayOptions.parse({}), clock } as never);
+  const gatewayOf = (checkDatabase: (name: string) => Promise<unknown>) =>
+    new Gateway({
+      listener: { listen: async () => ({ port: 0 }), close: async () => undefined },
+      routes,
+      clock,
+      logger: new EventLog(),
+      metrics: silentMetrics,
+      options: gatewayOptions.parse({}),
+      apiKey: undefined,
+      checkDatabase,
+    });
+  const ask = async (gateway: Gateway, { method, pattern }: Route) => {
+    const path = `/_db/books${pattern.replaceAll(/:\w+/g, 'x')}`;
+    const { signal } = new AbortController();
+    return gateway.handle({
+      method,
+      path,
+      headers: { host: 'localhost' },
+      query: new URLSearchParams(),
+      body: utf8.encode('{}'),
+      signal,
+    } as never);
+  };
+
+  it('is asked for where a route uses it; cursors and models answer while the metadata store is away', async () => {
+    const away = gatewayOf(() => Promise.reject(platformError('METADATA_UNAVAILABLE', 'away')));
+    const independent = routes.filter(({ style, pattern }) => style === 'openai' || pattern === '/_api/cursor/:id');
+    expect(independent.length).toBeGreaterThan(6);
+    for (const route of routes) {
+      const body = String((await ask(away, route)).body);
+      expect([route.pattern, body.includes('METADATA_UNAVAILABLE') || body.includes('away')]).toEqual([
+        route.pattern,
+        !independent.includes(route),
+      ]);
+    }
+  });
+});
+
 describe('CursorStore', () => {
   let clock: ManualClock;
   let cursors: CursorStore;
   let aborted: number;
   let heldBytes: number;
   let heldBytesMax: number;
+  let placesLeft: number;
   beforeEach(() => {
     clock = new ManualClock();
-    cursors = new CursorStore({ clock, random: new CountingRandom(), cursorsMax: 2 });
+    cursors = new CursorStore({ clock, random: new CountingRandom(), options: { cursorsMax: 2, cursorsBytesMax: 5_000 } });
     heldBytes = 0;
     heldBytesMax = 1_000_000;
     aborted = 0;
+    placesLeft = 0;
   });
   const cursorOf = (blocks: () => AsyncIterable<readonly JsonValue[]>): QueryCursor => ({
     id: 'q',
@@ -309,6 +355,13 @@ describe('CursorStore', () => {
       },
       release: (bytes) => {
         heldBytes -= bytes;
+      },
+    },
+    place: {
+      leave: () => void placesLeft++,
+      take: () => {
+        if (placesLeft === 0) throw baseError('QUEUE_FULL', 'no place');
+        placesLeft--;
       },
     },
     extra: () => ({ stats: {}, warnings: [] }) as never,
@@ -396,7 +449,7 @@ describe('CursorStore', () => {
         setTimer: () => ({ cancel: () => undefined }),
       },
       random: new CountingRandom(),
-      cursorsMax: 2,
+      options: { cursorsMax: 2, cursorsBytesMax: 5_000 },
     });
     const options = { database: 'db', batchSize: 1, aheadBytesMax: 0, abort: () => void aborted++ };
     const first = await late.first(rows([1, 2, 3, 4]), { ...options, ttlMs: 1000 });
@@ -457,6 +510,65 @@ describe('CursorStore', () => {
     await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'QUEUE_FULL' });
     await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'CURSOR_NOT_FOUND' });
     expect([aborted, clock.timers]).toEqual([1, 0]);
+  });
+
+  it('a query that is not at its end leaves its place while nobody reads, and takes one only for what is not found yet', async () => {
+    const streaming = { batchSize: 2, aheadBytesMax: 0 };
+    const { id = '' } = await open(rows([1, 2, 3, 4, 5], [6], [7]), streaming);
+    await settle();
+    expect(placesLeft).toBe(1);
+    placesLeft = 0; // others have it
+    expect((await cursors.next('db', id)).result).toEqual([3, 4]); // found already
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(cursors.next('db', id)).rejects.toMatchObject({ code: 'QUEUE_FULL', httpStatus: 429 });
+    expect(aborted).toBe(0);
+    placesLeft = 1;
+    expect(await cursors.next('db', id)).toMatchObject({ result: [5, 6], hasMore: true });
+    await settle();
+    expect(placesLeft).toBe(1);
+    expect(await cursors.next('db', id)).toMatchObject({ result: [7], hasMore: false });
+    await open(rows([1, 2, 3]));
+    await settle();
+    expect(placesLeft).toBe(0); // at its end: it has none to leave
+  });
+
+  it('all together keep no more than cursorsBytesMax: batches are shorter, nothing is found ahead, no further cursor is opened', async () => {
+    cursors = new CursorStore({ clock, random: new CountingRandom(), options: { cursorsMax: 100, cursorsBytesMax: 10 } });
+    const block = Array.from({ length: 4 }, (_, i) => i);
+    const blocks = Array.from({ length: 50 }, () => block);
+    const first = await open(rows(...blocks), { batchSize: 1 });
+    await settle();
+    expect(heldBytes).toBeLessThan(10 + block.length);
+    expect(() => cursors.reserve()).toThrowError(expect.objectContaining({ code: 'CURSORS_FULL' }));
+    const second = await open(rows(...blocks), { batchSize: 100 }); // its place was taken before
+    expect(second).toMatchObject({ result: block, hasMore: true });
+    placesLeft = 100;
+    for (const [id, count] of [
+      [first.id, 199],
+      [second.id, 196],
+    ] as const) {
+      let read = 0;
+      for (let hasMore = true; hasMore; ) {
+        const batch = await cursors.next('db', id as string);
+        read += batch.result.length;
+        hasMore = batch.hasMore;
+        expect(heldBytes).toBeLessThanOrEqual(10 + 2 * block.length);
+      }
+      expect(read).toBe(count);
+    }
+    expect(heldBytes).toBe(0);
+    cursors.reserve().release();
+  });
+
+  it.each([
+    [[10_000, 4_300], 5],
+    [[900_000, 800_000], 60],
+    [[1_000, 100], 1],
+  ])('says to come back when the first of lives %j ends, in whole seconds, within a minute', async (lives, seconds) => {
+    for (const ttlMs of lives)
+      await cursors.first(rows([1, 2, 3]), { database: 'db', batchSize: 1, ttlMs, aheadBytesMax: 0, abort: () => undefined });
+    const refused = expect.objectContaining({ code: 'CURSORS_FULL', data: { retryAfterSeconds: seconds } });
+    expect(() => cursors.reserve()).toThrowError(refused);
   });
 
   it("is nobody's in another database", async () => {

@@ -10,6 +10,11 @@ export const gatewayOptions = z.strictObject({
     .default(134_217_728)
     .describe('bytes of a refused request that are read and forgotten so that its client can read the answer'),
   cursorsMax: z.int().min(1).default(1_024).describe('open cursors of one shard'),
+  cursorsBytesMax: z
+    .int()
+    .min(1024)
+    .default(268_435_456)
+    .describe('results that all open cursors of one shard keep, bytes, about; beyond it batches are shorter and no cursor is opened'),
   cursorTtlSeconds: z.number().min(1).default(600).describe('life of an unread cursor, seconds; renewed by reading'),
   cursorTtlMaxSeconds: z.number().min(1).default(3_600).describe('longest life of an unread cursor that a client may ask for, seconds'),
   cursorAheadBytesMax: z

@@ -7,7 +7,7 @@ import type { Clock, Logger, MetadataStore, OrderedStore, Timer, Transport } fro
 import type { RemoteExecutor, RpcServer } from '../rpc/index.js';
 import type { Catalog, ShardingManager } from '../sharding/index.js';
 import type { DocumentStore, GarbageCollector } from '../storage/index.js';
-import type { LocalTransactions } from '../transactions/index.js';
+import type { LocalTransactions, TransactionCoordinator } from '../transactions/index.js';
 import type { ShardConfig } from './ShardConfig.js';
 
 export interface ShardParts {
@@ -26,6 +26,7 @@ export interface ShardParts {
   readonly catalog: Catalog;
   readonly sharding: ShardingManager;
   readonly localTransactions: LocalTransactions;
+  readonly transactions: TransactionCoordinator;
   readonly engine: EngineSupervisor;
   readonly publisher: AdapterPublisher;
   readonly cursors: CursorStore;
@@ -81,6 +82,7 @@ export class Shard {
     this.#parts.cursors.close();
     const stops = [
       () => gateway.stop(),
+      () => this.#parts.transactions.stop(),
       () => registration.stop(),
       () => engine.stop(),
       () => gossip.stop(),

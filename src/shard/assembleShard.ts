@@ -155,7 +155,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     metrics,
     options: config.execution,
   });
-  const cursors = new CursorStore({ clock, random: random.fork('cursors'), cursorsMax: config.gateway.cursorsMax });
+  const cursors = new CursorStore({ clock, random: random.fork('cursors'), options: config.gateway });
 
   const gateway: Gateway = new Gateway({
     listener: platform.listener,
@@ -207,6 +207,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     catalog,
     sharding,
     localTransactions,
+    transactions,
     engine,
     publisher,
     cursors,

@@ -1,4 +1,4 @@
-import { LruMap, type ShardId } from '../base/index.js';
+import { LruMap, type ShardId, SharedWork } from '../base/index.js';
 import type { Clock, Logger } from '../platform/index.js';
 import { type DocumentStore, storageError, type Timestamp, type Transaction } from '../storage/index.js';
 import type { DecisionLog } from './DecisionLog.js';
@@ -6,7 +6,7 @@ import { transactionError } from './errors.js';
 import type { TransactionOptions } from './options.js';
 
 interface Open {
-  readonly transaction: Promise<Transaction>;
+  readonly transaction: Transaction;
   usedAtMs: number;
   /** Fragments that run in it now. */
   holders: number;
@@ -26,8 +26,10 @@ export class LocalTransactions {
   readonly #logger: Logger;
   readonly #options: TransactionOptions;
   readonly #open = new Map<string, Open>();
+  /** Waiting for their snapshot. */
+  readonly #beginning = new SharedWork<Transaction>();
   /** A repeated commit waits for the first instead of finding nothing. */
-  readonly #committing = new Map<string, Promise<Timestamp>>();
+  readonly #committing = new SharedWork<Timestamp>();
   /** Commits without writes leave no outcome in the store: a repetition after a lost answer finds them here, or nothing happened at all. */
   readonly #ended: LruMap<string, Timestamp>;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -56,21 +58,11 @@ export class LocalTransactions {
       known.usedAtMs = this.#clock.monotonicMs();
       return known.transaction;
     }
-    if (this.#open.size >= this.#options.openMax) {
-      throw storageError('TRANSACTION_LIMIT', `${this.#options.openMax} transactions are open on this shard`);
-    }
-    const transaction = this.#documents.begin(request);
-    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), holders: 0, prepared: undefined });
-    try {
-      return await transaction;
-    } catch (error) {
-      this.#open.delete(request.id);
-      throw error;
-    }
+    return this.#beginning.run(request.id, (signal) => this.#begin({ ...request, signal }), request.signal);
   }
 
   /** The transaction if it is open here; never opens it. */
-  find(id: string): Promise<Transaction> | undefined {
+  find(id: string): Transaction | undefined {
     const known = this.#open.get(id);
     if (known) known.usedAtMs = this.#clock.monotonicMs();
     return known?.transaction;
@@ -91,15 +83,7 @@ export class LocalTransactions {
 
   /** One-phase commit, when this shard is the only one. Repeating it gives the same answer. */
   async commit(id: string, signal: AbortSignal): Promise<Timestamp> {
-    const outcome = this.#documents.outcomeOf(id);
-    if (outcome.kind === 'committed') return outcome.commitTimestamp;
-    const ended = this.#ended.get(id);
-    if (ended !== undefined) return ended;
-    const running = this.#committing.get(id);
-    if (running) return running;
-    const commit = this.#commitOpen(id, signal).finally(() => this.#committing.delete(id));
-    this.#committing.set(id, commit);
-    return commit;
+    return this.#committing.run(id, (own) => this.#commitOnce(id, own), signal);
   }
 
   /** First phase; repeating it gives the same proposal. Errors: TRANSACTION_UNKNOWN, and as DocumentStore.prepare. */
@@ -108,7 +92,7 @@ export class LocalTransactions {
     if (!open) throw transactionError('TRANSACTION_UNKNOWN', `transaction ${id} is not open on this shard`);
     open.prepared ??= {
       atMs: this.#clock.monotonicMs(),
-      proposal: open.transaction.then((transaction) => this.#documents.prepare(transaction)),
+      proposal: this.#documents.prepare(open.transaction),
     };
     try {
       return await open.prepared.proposal;
@@ -123,6 +107,7 @@ export class LocalTransactions {
     id: string,
     decision: { readonly kind: 'commit'; readonly commitTimestamp: Timestamp } | { readonly kind: 'abort' },
   ): Promise<void> {
+    this.#beginning.abort(id, transactionError('TRANSACTION_ABORTED', `transaction ${id} ended before it was open on this shard`));
     await this.#documents.decide(id, decision);
     this.#open.delete(id);
   }
@@ -154,18 +139,34 @@ export class LocalTransactions {
     }
   }
 
-  async #commitOpen(id: string, signal: AbortSignal): Promise<Timestamp> {
-    const transaction = await this.#take(id);
-    const timestamp = await this.#documents.commit(transaction, null, signal);
-    if (transaction.writes.size === 0) this.#ended.set(id, timestamp);
-    return timestamp;
+  async #begin(request: { readonly id: string; readonly readTimestamp: Timestamp; readonly signal: AbortSignal }): Promise<Transaction> {
+    if (this.#open.size + this.#beginning.size >= this.#options.openMax) {
+      throw storageError('TRANSACTION_LIMIT', `${this.#options.openMax} transactions are open on this shard`);
+    }
+    const transaction = await this.#documents.begin(request);
+    this.#open.set(request.id, { transaction, usedAtMs: this.#clock.monotonicMs(), holders: 0, prepared: undefined });
+    return transaction;
   }
 
-  async #take(id: string): Promise<Transaction> {
+  async #commitOnce(id: string, signal: AbortSignal): Promise<Timestamp> {
+    const outcome = this.#documents.outcomeOf(id);
+    if (outcome.kind === 'committed') return outcome.commitTimestamp;
+    return this.#ended.get(id) ?? this.#commitOpen(id, signal);
+  }
+
+  async #commitOpen(id: string, signal: AbortSignal): Promise<Timestamp> {
     const open = this.#open.get(id);
     if (!open) throw transactionError('TRANSACTION_UNKNOWN', `transaction ${id} is not open on this shard`);
     this.#open.delete(id);
-    return open.transaction;
+    try {
+      const timestamp = await this.#documents.commit(open.transaction, null, signal);
+      if (open.transaction.writes.size === 0) this.#ended.set(id, timestamp);
+      return timestamp;
+    } catch (error) {
+      // Given up before anything was stored: a repetition finds it open.
+      if (signal.aborted) this.#open.set(id, { ...open, usedAtMs: this.#clock.monotonicMs() });
+      throw error;
+    }
   }
 
   #dropIdle(): void {

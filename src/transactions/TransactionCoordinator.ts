@@ -1,4 +1,4 @@
-import { OstrakaError, type ShardId, toOstrakaError } from '../base/index.js';
+import { baseError, OstrakaError, type ShardId, toOstrakaError } from '../base/index.js';
 import type { Clock, Logger, Metrics, Random } from '../platform/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { HybridLogicalClock, Timestamp } from '../storage/index.js';
@@ -34,6 +34,9 @@ export class TransactionCoordinator {
   readonly #idPrefix: string;
   readonly #outcomes;
   #nextNumber = 1;
+  /** Aborts of which shards are told, also those that nobody waits for any more. */
+  readonly #telling = new Set<Promise<unknown>>();
+  readonly #stopping = new AbortController();
 
   constructor(parts: {
     readonly executor: RemoteExecutor;
@@ -81,6 +84,19 @@ export class TransactionCoordinator {
         await this.#giveUp(id, [...participants.keys()]);
       },
     };
+  }
+
+  /**
+   * Aborts that are under way get `abortWaitMsMax` to be heard, and have ended when this resolves. A shard that did not hear resolves the
+   * transaction itself.
+   */
+  async stop(): Promise<void> {
+    const told = new AbortController();
+    const waited = this.#clock.sleep(this.#options.abortWaitMsMax, told.signal).catch(() => undefined);
+    await Promise.race([Promise.all(this.#telling), waited]);
+    told.abort();
+    this.#stopping.abort(baseError('CANCELLED', 'the shard stops'));
+    await Promise.all(this.#telling);
   }
 
   async #commit(id: string, participants: ReadonlyMap<ShardId, 'read' | 'write'>, signal: AbortSignal): Promise<void> {
@@ -163,18 +179,27 @@ export class TransactionCoordinator {
 
   /**
    * Nothing took effect, and the caller learns so soon: an abort that a shard does not hear at once is told on, or found by the shard, while
-   * the caller goes on. The short wait lets the locks go first, so that its next try does not meet them.
+   * the caller goes on. The short wait lets the locks go first, so that its next try does not meet them. With `abortsToldMax` under way
+   * nobody goes on before its own has been told: whoever makes aborts faster than they are heard is slowed down.
    */
   async #giveUp(id: string, shards: readonly ShardId[]): Promise<void> {
+    const telling = this.#tell(id, shards, { kind: 'abort' });
+    const waits = this.#telling.size >= this.#options.abortsToldMax;
+    this.#telling.add(telling);
+    const ended = telling.finally(() => this.#telling.delete(telling));
+    if (waits) {
+      await ended;
+      return;
+    }
     const told = new AbortController();
     const waited = this.#clock.sleep(this.#options.abortWaitMsMax, told.signal).catch(() => undefined);
-    await Promise.race([this.#tell(id, shards, { kind: 'abort' }), waited]);
+    await Promise.race([ended, waited]);
     told.abort();
   }
 
   /** Tells every participant; one that does not hear resolves the transaction itself from the decision log. True when all have heard. */
   async #tell(id: string, shards: readonly ShardId[], decision: { readonly kind: string }): Promise<boolean> {
-    const signal = new AbortController().signal;
+    const { signal } = this.#stopping;
     const told = await Promise.allSettled(shards.map((shardId) => this.#call(shardId, 'transaction.decide', { id, decision }, signal)));
     for (const [i, result] of told.entries()) {
       if (result.status === 'rejected')

@@ -15,6 +15,11 @@ export const transactionOptions = z.strictObject({
     .min(0)
     .default(1_000)
     .describe('how long a failed transaction waits until its shards have heard of the abort before it reports, ms'),
+  abortsToldMax: z
+    .int()
+    .min(1)
+    .default(1_024)
+    .describe('failed transactions whose shards are told at a time while their callers have gone on; beyond it callers wait'),
   endedRememberedMax: z.int().min(1).default(4_096).describe('commits without writes that a shard remembers, to answer repetitions'),
   decisionSweepMs: z
     .int()

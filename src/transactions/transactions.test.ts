@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ManualClock, SleepingClock } from '../../test/support/ManualClock.js';
+import { type ManualClock, SleepingClock, settle } from '../../test/support/ManualClock.js';
 import { MemoryMetadata } from '../../test/support/MemoryMetadata.js';
 import { MemoryStore } from '../../test/support/MemoryStore.js';
 import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
@@ -80,6 +80,64 @@ describe('LocalTransactions', () => {
     expect([second, await shard.local.commit('t', signal)]).toEqual([first, first]);
     shard.restart();
     expect(await shard.local.commit('t', signal)).toBe(first);
+  });
+
+  it('whoever gives up while a transaction begins, commits or waits leaves the others alone', async () => {
+    for (const leaver of [0, 1]) {
+      const shard = shardOf();
+      await insert(shard, 'before', 'y');
+      await insert(shard, 't');
+      const callers = [new AbortController(), new AbortController()];
+      const outcomesOf = (work: (own: AbortSignal) => Promise<unknown>) =>
+        callers.map((caller) => {
+          const outcome = work(caller.signal);
+          return outcome.then(() => 'done').catch(({ code }: { code: string }) => code);
+        });
+      const expected = callers.map((_, i) => (i === leaver ? 'CANCELLED' : 'done'));
+      shard.store.hold();
+      const pending = shard.local.commit('before', signal); // both wait: the snapshot is not stored yet
+      const request = { id: 'joined', readTimestamp: shard.documents.timestamps.now() };
+      const joining = outcomesOf((own) => shard.local.join({ ...request, signal: own }));
+      const committing = outcomesOf((own) => shard.local.commit('t', own));
+      await settle();
+      callers[leaver]?.abort();
+      await settle();
+      shard.store.release();
+      expect([await Promise.all(joining), await Promise.all(committing)]).toEqual([expected, expected]);
+      await pending;
+      expect(await has(shard)).toBe(true);
+      expect(shard.local.find('joined')).toBeDefined();
+    }
+  });
+
+  it('a transaction that all gave up while it began is not open; the next to come begins it', async () => {
+    const shard = shardOf();
+    await insert(shard, 'before', 'y');
+    shard.store.hold();
+    const pending = shard.local.commit('before', signal);
+    const caller = new AbortController();
+    const request = { id: 't', readTimestamp: shard.documents.timestamps.now() };
+    const left = shard.local.join({ ...request, signal: caller.signal });
+    caller.abort();
+    await expect(left).rejects.toMatchObject({ code: 'CANCELLED' });
+    const late = shard.local.join({ ...request, signal });
+    expect(shard.local.find('t')).toBeUndefined();
+    shard.store.release();
+    await pending;
+    expect(await late).toBe(shard.local.find('t'));
+  });
+
+  it('an abort also ends a transaction that is about to begin', async () => {
+    const shard = shardOf();
+    await insert(shard, 'before', 'y');
+    shard.store.hold();
+    const pending = shard.local.commit('before', signal);
+    const joining = shard.local.join({ id: 't', readTimestamp: shard.documents.timestamps.now(), signal }).catch((error: unknown) => error);
+    await shard.local.decide('t', { kind: 'abort' });
+    expect(await joining).toMatchObject({ code: 'TRANSACTION_ABORTED' });
+    expect(shard.local.find('t')).toBeUndefined();
+    shard.store.release();
+    await pending;
   });
 
   it('a repeated prepare gives the same proposal', async () => {
@@ -190,6 +248,7 @@ describe('LocalTransactions', () => {
 describe('TransactionCoordinator over two shards', () => {
   let shards: Map<ShardId, Shard>;
   let coordinator: TransactionCoordinator;
+  let coordinatorOf: (given: typeof options) => TransactionCoordinator;
   let methods: string[];
   /** Called before and after each delivery; what it throws is what the network does. */
   let onDelay: (shard: ShardId, method: string) => Promise<void> | undefined;
@@ -231,7 +290,9 @@ describe('TransactionCoordinator over two shards', () => {
       options: rpcOptions.parse({ breakerFailuresMax: 1000 }),
     });
     const random = new CountingRandom();
-    coordinator = new TransactionCoordinator({ executor, timestamps, decisions, clock, random, logger, metrics: silentMetrics, options });
+    coordinatorOf = (given) =>
+      new TransactionCoordinator({ executor, timestamps, decisions, clock, random, logger, metrics: silentMetrics, options: given });
+    coordinator = coordinatorOf(options);
   });
 
   const shard = (id: ShardId): Shard => shards.get(id) as Shard;
@@ -363,6 +424,35 @@ describe('TransactionCoordinator over two shards', () => {
       if (id === a && method === 'transaction.prepare') throw storageError('WRITE_CONFLICT', 'conflict');
     };
     await expect(transaction.commit(signal)).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+  });
+
+  it('aborts that nobody waits for are bounded, and ended by stop', async () => {
+    let heard: (() => void)[] = [];
+    let told = 0;
+    onDelay = (_, method) => {
+      if (method !== 'transaction.decide') return undefined;
+      told++;
+      return new Promise((resolve) => heard.push(resolve));
+    };
+    const small = coordinatorOf({ ...options, abortsToldMax: 2 });
+    const giveUp = (): Promise<void> => {
+      const transaction = small.begin();
+      transaction.enlist(a, 'write');
+      return transaction.abort();
+    };
+    await Promise.all([giveUp(), giveUp()]); // after their short wait
+    let third = false;
+    const waiting = giveUp().then(() => {
+      third = true;
+    });
+    await settle();
+    expect([told, third]).toEqual([3, false]);
+    for (const resume of heard.splice(0)) resume();
+    await waiting;
+    heard = [];
+    await giveUp();
+    await small.stop();
+    expect(logger.events.at(-1)).toMatchObject({ event: 'transaction.untold' });
   });
 
   it('a participant that gave up before the decision aborts all', async () => {

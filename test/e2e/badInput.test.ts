@@ -367,7 +367,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
       if (answer.status === 201) ids.push(((await answer.json()) as { id: string }).id);
       else refused = answer;
     }
-    expect([ids.length, refused?.status, refused?.headers.get('retry-after')]).toEqual([1024, 429, '1']);
+    expect([ids.length, refused?.status, refused?.headers.get('retry-after')]).toEqual([1024, 429, '60']);
     expect(await refused?.json()).toMatchObject({ error: true, code: 429, errorNum: 21002, ostrakaCode: 'CURSORS_FULL' });
     for (const id of ids) expect((await request('DELETE', `/_api/cursor/${id}`)).status).toBe(202);
     expect((await query('RETURN 1')).status).toBe(201);

@@ -1,4 +1,4 @@
-import { type JsonValue, toOstrakaError } from '../../base/index.js';
+import { type JsonValue, SharedWork, toOstrakaError } from '../../base/index.js';
 import type { CollectionRef, DocumentStore, StorageOptions, StoredDocument, Transaction, WriteResult } from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
@@ -11,7 +11,7 @@ export class LocalDocuments {
   readonly #documents: DocumentStore;
   readonly #options: StorageOptions;
   /** Requests being run: a repetition waits for the first. */
-  readonly #running = new Map<string, Promise<DocumentOutcome>>();
+  readonly #running = new SharedWork<DocumentOutcome>();
 
   constructor(parts: { readonly documents: DocumentStore; readonly options: StorageOptions }) {
     this.#documents = parts.documents;
@@ -23,11 +23,7 @@ export class LocalDocuments {
     request: { readonly requestId: string; readonly operation: DocumentOperation },
     signal: AbortSignal,
   ): Promise<DocumentOutcome> {
-    const running = this.#running.get(request.requestId);
-    if (running) return running;
-    const outcome = this.#once(collection, request, signal).finally(() => this.#running.delete(request.requestId));
-    this.#running.set(request.requestId, outcome);
-    return outcome;
+    return this.#running.run(request.requestId, (own) => this.#once(collection, request, own), signal);
   }
 
   async count(collection: CollectionRef, signal: AbortSignal): Promise<number> {

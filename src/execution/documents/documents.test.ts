@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SleepingClock } from '../../../test/support/ManualClock.js';
+import { SleepingClock, settle } from '../../../test/support/ManualClock.js';
 import { MemoryMetadata } from '../../../test/support/MemoryMetadata.js';
 import { MemoryStore } from '../../../test/support/MemoryStore.js';
 import { ScriptedTransport } from '../../../test/support/ScriptedTransport.js';
@@ -7,7 +7,7 @@ import { CountingRandom, EventLog, silentMetrics } from '../../../test/support/s
 import { asId, type JsonValue, type ShardId } from '../../base/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../../rpc/index.js';
 import { Catalog, ShardingManager } from '../../sharding/index.js';
-import { DocumentStore, storageOptions, type Timestamp } from '../../storage/index.js';
+import { type CollectionRef, DocumentStore, storageOptions, type Timestamp } from '../../storage/index.js';
 import type { DocumentOutcome } from './DocumentOperation.js';
 import { type DocumentRequest, DocumentService } from './DocumentService.js';
 import { documentMethods } from './documentMethods.js';
@@ -22,6 +22,8 @@ const text = 'x'.repeat(2000); // about 4,000 bytes of memory
 
 let store: MemoryStore;
 let service: DocumentService;
+let local: LocalDocuments;
+let books: CollectionRef;
 /** Sizes of the requests and answers of `document.run`. */
 let sent: { readonly operations: number; readonly outcomes: number }[];
 
@@ -38,8 +40,8 @@ beforeEach(async () => {
   const sharding = new ShardingManager({ metadata, logger });
   await catalog.start();
   await sharding.start([self]);
-  await catalog.createCollection({ database: '_system', name: 'books', kind: 'document', waitForSync: false });
-  const local = new LocalDocuments({ documents, options: storage });
+  books = await catalog.createCollection({ database: '_system', name: 'books', kind: 'document', waitForSync: false });
+  local = new LocalDocuments({ documents, options: storage });
   const methods = documentMethods({ documents: local, sharding, options: { requestBytesMax } });
   sent = [];
   server.register({
@@ -117,6 +119,33 @@ it('new and old come back whole only where they are asked for, else as _id, _key
   });
   const [removed] = await run([{ kind: 'remove', key: 'a', document: {}, options: {} }]);
   expect(removed).toEqual({ kind: 'done', old: { _key: 'a', _id: 'books/a', _rev: expect.any(String) }, new: null });
+});
+
+it('a repeated operation waits for the first, and is not given up with it', async () => {
+  store.hold();
+  const request = { requestId: 'r', operation: { kind: 'insert', key: 'a', document: { n: 1 }, options: {} } } as const;
+  const first = new AbortController();
+  const given = local.run(books, request, first.signal).catch(({ code }: { code: string }) => code);
+  const repeated = local.run(books, request, signal);
+  first.abort();
+  expect(await given).toBe('CANCELLED');
+  const { commits } = store;
+  store.release();
+  expect(await repeated).toMatchObject({ kind: 'done', new: { _key: 'a' } });
+  expect(store.commits).toBe(commits);
+});
+
+it('an operation that its caller gave up is not run a second time by its repetition', async () => {
+  store.hold();
+  const request = { requestId: 'r', operation: { kind: 'insert', key: 'a', document: { n: 1 }, options: {} } } as const;
+  const first = new AbortController();
+  const given = local.run(books, request, first.signal).catch(({ code }: { code: string }) => code);
+  await settle(); // its commit is being stored
+  first.abort();
+  expect(await given).toBe('CANCELLED');
+  const repeated = local.run(books, request, signal);
+  store.release();
+  expect(await repeated).toMatchObject({ kind: 'done', new: { _key: 'a' } });
 });
 
 it('a document is not stored again as the answer to remember', async () => {

@@ -1,4 +1,4 @@
-import type { InferNode } from '../../aql/index.js';
+import { type InferNode, sizeOfValue } from '../../aql/index.js';
 import { type JsonValue, OstrakaError, type OstrakaErrorJson } from '../../base/index.js';
 import type { BatchOutcome, ScatterReport } from '../../cooperation/index.js';
 import type { Block, Row } from '../Block.js';
@@ -85,7 +85,7 @@ function settle(node: InferNode, { call, rows }: Pending, outcome: BatchOutcome 
 
 function remember({ sharedKey }: InferCall, value: JsonValue, context: SequenceContext): void {
   if (sharedKey === undefined || context.answers.size >= context.options.answersRememberedMax) return;
-  context.memory.hold(value);
+  context.memory.limit.take(sizeOfValue(value, context.memory.limit.limitBytes)); // kept until the query ends
   context.answers.set(sharedKey, value);
 }
 

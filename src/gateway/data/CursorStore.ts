@@ -11,6 +11,9 @@ export interface CursorBatch {
   readonly extra: object | undefined;
 }
 
+/** Cursors are read to their end before their time is over: whoever waits for a place should look again sooner. */
+const retryAfterMsMax = 60_000;
+
 interface Kept {
   readonly value: JsonValue;
   readonly bytes: number;
@@ -25,6 +28,8 @@ interface OpenCursor extends OpenOptions {
   ended: boolean;
   /** What the query threw while nobody read; the next reader gets it. */
   failure: unknown;
+  /** The query has given its place back. */
+  rests: boolean;
   busy: boolean;
   /** The work that goes on after an answer; settles without an error. */
   ahead: Promise<void>;
@@ -44,21 +49,27 @@ export interface OpenOptions {
 }
 
 /**
- * Cursors of one shard: read in batches, each within its time to live, which reading renews; bounded in number. What a cursor keeps counts
- * against the memory limit of its query.
+ * Cursors of one shard: read in batches, each within its time to live, which reading renews; bounded in number and in bytes. What a
+ * cursor keeps counts against the memory limit of its query. One that is not read holds no place of a running query.
  */
 export class CursorStore {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #cursorsMax: number;
+  readonly #limits: { readonly cursorsMax: number; readonly cursorsBytesMax: number };
   /** In order of the last use. */
   readonly #open = new Map<string, OpenCursor>();
   #reserved = 0;
+  /** Of what all cursors keep. */
+  #bytes = 0;
 
-  constructor(parts: { readonly clock: Clock; readonly random: Random; readonly cursorsMax: number }) {
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly options: { readonly cursorsMax: number; readonly cursorsBytesMax: number };
+  }) {
     this.#clock = parts.clock;
     this.#random = parts.random;
-    this.#cursorsMax = parts.cursorsMax;
+    this.#limits = parts.options;
   }
 
   /**
@@ -81,10 +92,10 @@ export class CursorStore {
   /** The first batch; a cursor stays only when there is more. Errors: those of the query, QUERY_MEMORY_LIMIT. */
   async first(cursor: QueryCursor, options: OpenOptions): Promise<CursorBatch> {
     const rows = cursor.blocks[Symbol.asyncIterator]() as AsyncIterator<readonly JsonValue[], void>;
-    const idle = { kept: [], keptBytes: 0, ended: false, failure: undefined, busy: false, ahead: Promise.resolve() };
+    const idle = { kept: [], keptBytes: 0, ended: false, failure: undefined, rests: false, busy: false, ahead: Promise.resolve() };
     const open: OpenCursor = { rows, cursor, ...options, ...idle, expiresAtMs: 0, timer: undefined };
-    const result = await readBatch(open).catch((error: unknown) => {
-      end(open);
+    const result = await this.#readBatch(open).catch((error: unknown) => {
+      this.#end(open);
       throw error;
     });
     if (open.ended && open.kept.length === 0) return { id: undefined, result, hasMore: false, extra: cursor.extra() };
@@ -93,16 +104,20 @@ export class CursorStore {
     return { id, result, hasMore: true, extra: undefined };
   }
 
-  /** The next batch. Errors: CURSOR_NOT_FOUND, CURSOR_BUSY, those of the query, QUERY_MEMORY_LIMIT. */
+  /**
+   * The next batch. Errors: CURSOR_NOT_FOUND, CURSOR_BUSY; QUEUE_FULL where its query has no place to go on, which leaves the cursor as it
+   * was; those of the query, QUERY_MEMORY_LIMIT.
+   */
   async next(database: string, id: string): Promise<CursorBatch> {
     const open = this.#find(database, id);
     if (open.busy) throw gatewayError('CURSOR_BUSY', `cursor ${id} is read by another request`);
+    if (open.rests && needsMore(open)) wake(open);
     open.busy = true;
     open.timer?.cancel();
     try {
       await open.ahead;
       if (open.failure !== undefined) throw open.failure;
-      const result = await readBatch(open);
+      const result = await this.#readBatch(open);
       const hasMore = !open.ended || open.kept.length > 0;
       open.busy = false;
       if (!hasMore) this.#open.delete(id);
@@ -125,7 +140,7 @@ export class CursorStore {
   }
 
   #isFull(): boolean {
-    return this.#open.size + this.#reserved >= this.#cursorsMax;
+    return this.#open.size + this.#reserved >= this.#limits.cursorsMax || this.#bytes >= this.#limits.cursorsBytesMax;
   }
 
   // Timers fire late when the shard is busy, which is when places are short.
@@ -139,8 +154,9 @@ export class CursorStore {
 
   #full(): Error {
     const expiries = [...this.#open.values()].filter(({ busy }) => !busy).map(({ expiresAtMs }) => expiresAtMs - this.#clock.monotonicMs());
-    const retryAfterSeconds = Math.max(1, Math.ceil(Math.min(1000, ...expiries) / 1000));
-    const message = `${this.#cursorsMax} cursors are open on this shard; read them to their end or delete them`;
+    const earliestMs = Math.min(retryAfterMsMax, ...expiries);
+    const retryAfterSeconds = Math.max(1, Math.ceil(earliestMs / 1000));
+    const message = `${this.#open.size} cursors are open on this shard and keep ${this.#bytes} bytes; read them to their end or delete them`;
     return gatewayError('CURSORS_FULL', message, { data: { retryAfterSeconds } });
   }
 
@@ -156,54 +172,72 @@ export class CursorStore {
     this.#open.set(id, open);
     open.expiresAtMs = this.#clock.monotonicMs() + open.ttlMs;
     open.timer = this.#clock.setTimer(open.ttlMs, () => this.#drop(id, open));
-    open.ahead = readAhead(open);
+    open.ahead = this.#readAhead(open);
   }
 
   #drop(id: string, open: OpenCursor): void {
     this.#open.delete(id);
     open.timer?.cancel();
-    end(open);
+    this.#end(open);
+  }
+
+  #end(open: OpenCursor): void {
+    open.abort();
+    open.rows.return?.()?.catch(() => undefined); // the query ends with the abort it was just given
+    this.#release(open, open.kept.splice(0));
+  }
+
+  /**
+   * Reads until a batch is full and it is known whether more follows; less of it, and perhaps none in the last, where the cursors of the
+   * shard keep too much already.
+   */
+  async #readBatch(open: OpenCursor): Promise<JsonValue[]> {
+    while (needsMore(open) && (open.kept.length === 0 || this.#bytes < this.#limits.cursorsBytesMax)) await this.#pull(open);
+    const batch = open.kept.splice(0, open.batchSize);
+    this.#release(open, batch);
+    return batch.map(({ value }) => value);
+  }
+
+  /** Goes on until the end, a bound, or a reader that waits; the reader goes on from there. A query that is not at its end then rests. */
+  async #readAhead(open: OpenCursor): Promise<void> {
+    const goesOn = (): boolean =>
+      !open.ended && !open.busy && open.keptBytes < open.aheadBytesMax && this.#bytes < this.#limits.cursorsBytesMax;
+    try {
+      while (!open.rests && goesOn()) await this.#pull(open);
+    } catch (error) {
+      open.failure = error;
+    }
+    if (open.rests || open.ended || open.busy || open.failure !== undefined) return;
+    open.rests = true;
+    open.cursor.place.leave();
+  }
+
+  async #pull(open: OpenCursor): Promise<void> {
+    const next = await open.rows.next();
+    if (next.done) open.ended = true;
+    else for (const value of next.value) this.#keep(open, value);
+  }
+
+  #keep(open: OpenCursor, value: JsonValue): void {
+    const bytes = open.cursor.held.hold(value);
+    open.keptBytes += bytes;
+    this.#bytes += bytes;
+    open.kept.push({ value, bytes });
+  }
+
+  #release(open: OpenCursor, kept: readonly Kept[]): void {
+    let bytes = 0;
+    for (const one of kept) bytes += one.bytes;
+    open.keptBytes -= bytes;
+    this.#bytes -= bytes;
+    open.cursor.held.release(bytes);
   }
 }
 
-const end = (open: OpenCursor): void => {
-  open.abort();
-  open.rows.return?.()?.catch(() => undefined); // the query ends with the abort it was just given
-  release(open, open.kept.splice(0));
-};
+const needsMore = ({ ended, kept, batchSize }: OpenCursor): boolean => !ended && kept.length <= batchSize;
 
-const pull = async (open: OpenCursor): Promise<void> => {
-  const next = await open.rows.next();
-  if (next.done) open.ended = true;
-  else for (const value of next.value) keep(open, value);
-};
-
-const keep = (open: OpenCursor, value: JsonValue): void => {
-  const bytes = open.cursor.held.hold(value);
-  open.keptBytes += bytes;
-  open.kept.push({ value, bytes });
-};
-
-const release = (open: OpenCursor, kept: readonly Kept[]): void => {
-  let bytes = 0;
-  for (const one of kept) bytes += one.bytes;
-  open.keptBytes -= bytes;
-  open.cursor.held.release(bytes);
-};
-
-/** Reads until a batch is full and it is known whether more follows. */
-const readBatch = async (open: OpenCursor): Promise<JsonValue[]> => {
-  while (!open.ended && open.kept.length <= open.batchSize) await pull(open);
-  const batch = open.kept.splice(0, open.batchSize);
-  release(open, batch);
-  return batch.map(({ value }) => value);
-};
-
-/** Goes on until the end, the bound, or a reader that waits; the reader goes on from there. */
-const readAhead = async (open: OpenCursor): Promise<void> => {
-  try {
-    while (!open.ended && !open.busy && open.keptBytes < open.aheadBytesMax) await pull(open);
-  } catch (error) {
-    open.failure = error;
-  }
+/** Error QUEUE_FULL: others have all places. */
+const wake = (open: OpenCursor): void => {
+  open.cursor.place.take();
+  open.rests = false;
 };

@@ -53,12 +53,13 @@ export function queryRoutes(parts: {
     batchAnswer(200, await cursors.next(database, parameters['id'] as string));
   return [
     { method: 'POST', pattern: '/_api/cursor', style, handle: (context) => openCursor(parts, context) },
-    { method: 'POST', pattern: '/_api/cursor/:id', style, handle: next },
-    { method: 'PUT', pattern: '/_api/cursor/:id', style, handle: next },
+    { method: 'POST', pattern: '/_api/cursor/:id', style, usesDatabase: false, handle: next },
+    { method: 'PUT', pattern: '/_api/cursor/:id', style, usesDatabase: false, handle: next },
     {
       method: 'DELETE',
       pattern: '/_api/cursor/:id',
       style,
+      usesDatabase: false, // its cursor knows it
       handle: async ({ database, parameters }) => {
         cursors.delete(database, parameters['id'] as string);
         return responses.arango(202, { id: parameters['id'] });
