@@ -652,6 +652,12 @@ describe('failures and bounds', () => {
     expect(cluster.calls.length).toBe(2);
   });
 
+  it('counts groups with what they take beside their keys', async () => {
+    const groups = (memoryLimit: number) => cluster.run('FOR i IN 1..10000 COLLECT x = i RETURN x', { options: { memoryLimit } });
+    expect((await failureOf(groups(2_000_000))).code).toBe('QUERY_MEMORY_LIMIT');
+    expect(await cluster.rows('FOR i IN 1..10000 COLLECT x = i WITH COUNT INTO n FILTER n > 1 RETURN x')).toEqual([]);
+  });
+
   it('is error 32 beyond the memory limit', async () => {
     const work = cluster.run('FOR i IN 1..100000 SORT i DESC RETURN i', { options: { memoryLimit: 100_000 } });
     expect(await failureOf(work)).toMatchObject({ code: 'QUERY_MEMORY_LIMIT', errorNum: 32 });

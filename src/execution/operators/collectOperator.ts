@@ -32,6 +32,9 @@ export function collectOperator(node: CollectNode, context: SequenceContext, bas
   };
 }
 
+/** Of a group beside its key and values: its place in the map and its empty lists. */
+const groupBytes = 256;
+
 class Grouping {
   readonly #node: CollectNode;
   readonly #context: SequenceContext;
@@ -88,7 +91,10 @@ class Grouping {
     let group = this.#groups.get(name);
     if (group) return group;
     group = { key, count: 0, values: this.#arguments.map(() => []), members: [] };
-    this.heldBytes += this.#context.memory.hold(key);
+    const { memory } = this.#context;
+    const ownBytes = groupBytes + 2 * name.length;
+    memory.holdBytes(ownBytes);
+    this.heldBytes += ownBytes + memory.hold(key);
     this.#groups.set(name, group);
     return group;
   }

@@ -92,7 +92,7 @@ export class LmdbOrderedStore implements OrderedStore {
   #demandRoom(): void {
     if (this.#ballast.isHeld || this.#reserveBytes === 0) return;
     this.refreshRoom();
-    if (this.#isFull) throw full();
+    if (this.#isFull) throw storeFull();
   }
 
   #plan(): ReservePlan {
@@ -125,10 +125,10 @@ export class LmdbOrderedStore implements OrderedStore {
 
   async #toStoreError(error: unknown): Promise<unknown> {
     const cause = await causeOf(error);
-    if (isFull(cause, this.#folder)) {
+    if (saysDiskFull(cause, this.#folder)) {
       this.#isFull = this.#reserveBytes > 0;
       this.#ballast.release();
-      return full(cause);
+      return storeFull(cause);
     }
     return platformError('STORE_DAMAGED', 'the disk of the data folder refused a write', { cause });
   }
@@ -154,11 +154,11 @@ const causeOf = async (error: unknown): Promise<unknown> => {
   }
 };
 
-// LMDB reports a short write on a full disk as EIO, so that the free space decides what it was.
-const full = (cause?: unknown): unknown =>
+const storeFull = (cause?: unknown): unknown =>
   platformError('STORE_FULL', 'no room on the disk of the data folder: the write was refused whole, reads go on', { cause });
 
-const isFull = (cause: unknown, folder: string): boolean => {
+// LMDB reports a short write on a full disk as EIO, so that the free space decides what it was.
+const saysDiskFull = (cause: unknown, folder: string): boolean => {
   const { code } = cause as { readonly code?: number };
   if (code === constants.errno.ENOSPC || code === constants.errno.EDQUOT || code === mapFull) return true;
   if (code !== constants.errno.EIO) return false;
