@@ -94,10 +94,10 @@ export class Gateway {
   /** The answer to what the listener refuses before it is a request. */
   readonly refuse = (refusal: HttpRefusal): HttpResponse => errorAnswer(refusal.path, this.#errorOf(refusal));
 
-  #errorOf({ status, reason, path }: HttpRefusal): OstrakaError {
+  #errorOf({ status, reason, path, method }: HttpRefusal): OstrakaError {
     if (status !== 405) return refusedError(status, reason);
     try {
-      const found = this.#find('(unknown)', splitDatabase(path).path);
+      const found = this.#find(method || '(unknown)', splitDatabase(path).path);
       return found.kind === 'error' ? found.error : refusedError(status, reason);
     } catch (thrown) {
       return toOstrakaError(thrown);

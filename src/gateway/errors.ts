@@ -27,8 +27,15 @@ export const gatewayErrors = {
     httpStatus: 415,
     errorNum: 415,
     retryable: false,
-    meaning: 'The body has a content type other than JSON.',
-    action: 'Send application/json.',
+    meaning: 'The body has a content type other than JSON; none at all is taken for JSON.',
+    action: 'Send content-type: application/json; curl sends another one unless -H or --json says so.',
+  },
+  CONTENT_ENCODING_UNKNOWN: {
+    httpStatus: 415,
+    errorNum: 415,
+    retryable: false,
+    meaning: 'The body is compressed or otherwise encoded; the message names the content-encoding.',
+    action: 'Send the body as it is, without a Content-Encoding header.',
   },
   NUMBER_OUT_OF_RANGE: {
     httpStatus: 400,

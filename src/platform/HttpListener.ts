@@ -25,6 +25,8 @@ export interface HttpRefusal {
   readonly status: number;
   readonly reason: string;
   readonly path: string;
+  /** Printable and bounded; empty where none could be read. */
+  readonly method: string;
 }
 
 export interface HttpLimits {

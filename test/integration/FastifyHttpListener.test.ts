@@ -89,12 +89,15 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     ['PROPFIND /nowhere', 404, 404, 'ROUTE_UNKNOWN'],
     ['OPTIONS /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
     ['FOO /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
+    ['foo /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
+    ["M-SEARCH*'x /_api/thing/a", 405, 405, 'METHOD_NOT_ALLOWED'],
     ['FOO /nowhere', 404, 404, 'ROUTE_UNKNOWN'],
     [`GET /_api/thing/${'a'.repeat(20_000)}`, 431, 431, 'HEADERS_TOO_LARGE'],
   ])('%.60s → %i, errorNum %i', async (line, status, errorNum, code) => {
     const answer = await ask(line);
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ ...arango(status, errorNum, code), ...(status === 405 ? { allow: 'GET, HEAD, POST' } : {}) });
+    if (status === 405) expect(answer.body['errorMessage']).toContain(`method ${line.split(' ')[0]} is not supported`);
     if (status === 405) expect(answer.headers).toContain('\r\nallow: get, head, post');
     await works();
   });

@@ -56,7 +56,8 @@ export class FastifyHttpListener implements HttpListener {
         if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
         else if (!isAnswering) end(refusalOfParser(error));
         // Behind a whole request: its answer goes first, and the first line of the packet is that request's.
-        else if (response.req.complete) response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '' }));
+        else if (response.req.complete)
+          response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '', method: '' }));
         // Bytes in the middle of an answer would be read as a part of it.
         else if (response.headersSent) socket.destroy();
         else end(refusalOfParser(error));
@@ -67,7 +68,9 @@ export class FastifyHttpListener implements HttpListener {
     // Node's own answers to these have no body, and a CONNECT without a listener is cut off.
     server.server.on('checkExpectation', (request, response) => void refuse(request, response, options, expectationFailed(request)));
     server.server.on('connect', (request: IncomingMessage, socket: Socket) =>
-      socket.end(rawAnswer(options.onRefused({ status: 405, reason: 'CONNECT is for proxies', path: request.url ?? '' }))),
+      socket.end(
+        rawAnswer(options.onRefused({ status: 405, reason: 'CONNECT is for proxies', path: request.url ?? '', method: 'CONNECT' })),
+      ),
     );
     // Methods that fastify does not know have the hook through this; the handler itself never runs.
     server.setNotFoundHandler(() => undefined);
@@ -102,14 +105,18 @@ const statusOfCode = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
 ]);
 
-/** The path of a request that could not be parsed, where its first line is in the last packet. */
+/** Method and path of a request that could not be parsed, where its first line is in the last packet. */
 const refusalOfParser = (error: ClientError) => {
   const head = error.rawPacket?.toString('latin1', 0, timeouts.headerBytesMax) ?? '';
-  const [, url = '', version] = /^[A-Z-]+ (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
+  const [, method = '', url = '', version] = /^([!#$%&'*+.^_`|~\w-]+) (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
   const isUnknownMethod = error.code === 'HPE_INVALID_METHOD' && version !== undefined;
   const status = isUnknownMethod ? 405 : (statusOfCode.get(error.code ?? '') ?? 400);
-  return { status, reason: error.message, path: pathOf(url) };
+  return { status, reason: error.message, path: pathOf(url), method: shortMethod(method) };
 };
+
+const methodCharactersMax = 40;
+
+const shortMethod = (method: string): string => (method.length > methodCharactersMax ? `${method.slice(0, methodCharactersMax)}…` : method);
 
 const answer = async (request: FastifyRequest, reply: FastifyReply, options: ListenOptions): Promise<FastifyReply> => {
   const gone = new AbortController();
@@ -131,7 +138,7 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, options: Lis
 
 /** Answers whole, lets the client read it while it still sends, and closes. */
 const refuse = async (request: IncomingMessage, response: ServerResponse, options: ListenOptions, refused: Refused): Promise<void> => {
-  const { status, headers, body } = options.onRefused({ ...refused, path: pathOf(urlOf(request)) });
+  const { status, headers, body } = options.onRefused({ ...refused, path: pathOf(urlOf(request)), method: request.method ?? '' });
   const text = typeof body === 'string' ? body : '';
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' });
   if (request.method !== 'HEAD') response.write(text);
