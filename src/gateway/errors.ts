@@ -86,6 +86,13 @@ export const gatewayErrors = {
     meaning: 'A parameter or body field has a wrong type or value; the message names it.',
     action: 'Correct the field.',
   },
+  SHARD_STOPPING: {
+    httpStatus: 503,
+    errorNum: 30,
+    retryable: true,
+    meaning: 'The shard is stopping and ended the request; a write may have taken effect.',
+    action: 'Retry on another shard; read before a write that must not be done twice.',
+  },
   UNAUTHORIZED: {
     httpStatus: 401,
     errorNum: 11,

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { cliError } from '../errors.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
+import { announceStop } from '../up/announceStop.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
 import { prepareShards } from '../up/prepareShards.js';
@@ -31,6 +32,11 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   const options = toOptions(flags);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+  const end = announceStop({
+    stopping: stopping.signal,
+    isJson: options.isJson,
+    write: (line) => process.stderr.write(`${line}\n`),
+  });
   await claimPlace(options);
   const models = {
     chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
@@ -54,6 +60,7 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     }
   } finally {
     await processes.stop();
+    end.stopped();
   }
   process.exit(0);
 }

@@ -2,9 +2,9 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { baseError } from '../../base/index.js';
 import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
 import { discardRequest } from './discardRequest.js';
+import { type RunningRequest, RunningRequests } from './RunningRequests.js';
 import { readRequestBody } from './readRequestBody.js';
 
 type ListenOptions = Parameters<HttpListener['listen']>[0];
@@ -20,6 +20,9 @@ const timeouts = {
   keepAliveMs: 72_000,
   /** For the client of a refused request to stop sending. */
   discardMs: 10_000,
+  /** For the work of running requests to heed that the server stops, and for all of the stop; both well within that of the process. */
+  heedMs: 1_000,
+  stopMs: 2_000,
   connectionsMax: 4_096,
   headerBytesMax: 16_384,
 } as const;
@@ -30,6 +33,7 @@ const timeouts = {
  */
 export class FastifyHttpListener implements HttpListener {
   #server: FastifyInstance | undefined;
+  readonly #running = new RunningRequests();
 
   async listen(options: ListenOptions): Promise<{ readonly port: number }> {
     const answering = new WeakMap<object, ServerResponse>();
@@ -38,7 +42,8 @@ export class FastifyHttpListener implements HttpListener {
       exposeHeadRoutes: false,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
-      forceCloseConnections: true,
+      // `close` ends connections itself, once their requests are answered.
+      forceCloseConnections: false,
       return503OnClosing: false,
       rewriteUrl: () => '/',
       http: {
@@ -74,7 +79,7 @@ export class FastifyHttpListener implements HttpListener {
     );
     // Methods that fastify does not know have the hook through this; the handler itself never runs.
     server.setNotFoundHandler(() => undefined);
-    server.addHook('onRequest', (request, reply) => answer(request, reply, options));
+    server.addHook('onRequest', (request, reply) => answer(request, reply, { options, running: this.#running }));
     this.#server = server;
     try {
       await server.listen({ host: options.host, port: options.port });
@@ -85,8 +90,12 @@ export class FastifyHttpListener implements HttpListener {
     return { port: (server.server.address() as AddressInfo).port };
   }
 
+  /** Takes no more connections, aborts the work of running requests so that each is answered (503), and then cuts what is left. */
   async close(): Promise<void> {
-    await this.#server?.close();
+    const closed = this.#server?.close();
+    await this.#running.stop({ heedMsMax: timeouts.heedMs, stopMsMax: timeouts.stopMs });
+    this.#server?.server.closeAllConnections();
+    await closed;
   }
 }
 
@@ -118,22 +127,37 @@ const methodCharactersMax = 40;
 
 const shortMethod = (method: string): string => (method.length > methodCharactersMax ? `${method.slice(0, methodCharactersMax)}…` : method);
 
-const answer = async (request: FastifyRequest, reply: FastifyReply, options: ListenOptions): Promise<FastifyReply> => {
-  const gone = new AbortController();
-  // `close` without a finished answer = the client went away.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(baseError('CANCELLED', 'the client closed the connection'));
-  });
-  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-    reply.hijack();
-    await refuse(request.raw, reply.raw, options, { status: 400, reason: 'an HTTP/1.1 request needs a host header' });
-    return reply;
-  }
-  const read = await readRequestBody(request.raw, options);
-  if (read.kind === 'whole') return send(reply, await options.handler(toHttpRequest(request, read.body, gone.signal)));
+type Outcome =
+  | { readonly kind: 'answered'; readonly response: HttpResponse }
+  | ({ readonly kind: 'refused' } & Refused)
+  /** The client went away. */
+  | { readonly kind: 'gone' };
+
+const stopping: Outcome = { kind: 'refused', status: 503, reason: 'it is to be sent to another shard' };
+
+const answer = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  given: { readonly options: ListenOptions; readonly running: RunningRequests },
+): Promise<FastifyReply> => {
+  const { options, running } = given;
+  const own = running.add(reply.raw);
+  const outcome = await Promise.race([serve(request, options, own), own.late.then(() => stopping)]);
+  // That the work was cancelled is no answer to a client that is still there.
+  const isCancelled = outcome.kind === 'answered' && outcome.response.status === 499 && running.isStopping;
+  const last = isCancelled ? stopping : outcome;
+  if (last.kind === 'answered') return send(running.isStopping ? reply.header('connection', 'close') : reply, last.response);
   reply.hijack();
-  if (read.kind === 'refused') await refuse(request.raw, reply.raw, options, read);
+  if (last.kind === 'refused') await refuse(request.raw, reply.raw, options, last);
   return reply;
+};
+
+const serve = async (request: FastifyRequest, options: ListenOptions, { signal }: RunningRequest): Promise<Outcome> => {
+  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+    return { kind: 'refused', status: 400, reason: 'an HTTP/1.1 request needs a host header' };
+  const read = await readRequestBody(request.raw, options);
+  if (read.kind !== 'whole') return read;
+  return { kind: 'answered', response: await options.handler(toHttpRequest(request, read.body, signal)) };
 };
 
 /** Answers whole, lets the client read it while it still sends, and closes. */
