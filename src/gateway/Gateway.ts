@@ -169,7 +169,7 @@ const refusedError = (status: number, reason: string): OstrakaError => {
   if (status === 408) return gatewayError('BODY_INCOMPLETE', `the request did not arrive whole: ${reason}`);
   if (status === 413) return gatewayError('BODY_TOO_LARGE', `the body is over the limit: ${reason}`);
   if (status === 417) return gatewayError('EXPECTATION_UNKNOWN', `the request was refused: ${reason}`);
-  if (status === 503) return gatewayError('SHARD_STOPPING', `the shard is stopping and did not answer the request: ${reason}`);
+  if (status === 503) return gatewayError('SHARD_STOPPING', `the shard is stopping: ${reason}`);
   if (status === 431) return gatewayError('HEADERS_TOO_LARGE', `path and headers are over the limit: ${reason}`);
   return gatewayError('REQUEST_MALFORMED', `the request was refused: ${reason}`);
 };

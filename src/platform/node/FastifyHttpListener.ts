@@ -133,7 +133,7 @@ type Outcome =
   /** The client went away. */
   | { readonly kind: 'gone' };
 
-const stopping: Outcome = { kind: 'refused', status: 503, reason: 'it is to be sent to another shard' };
+const stopping: Outcome = { kind: 'refused', status: 503, reason: 'send the request to another' };
 
 const answer = async (
   request: FastifyRequest,
