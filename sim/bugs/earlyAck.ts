@@ -8,6 +8,9 @@ export const earlyAck: PlantedBug = {
     get isFull() {
       return store.isFull;
     },
+    get shortage() {
+      return store.shortage;
+    },
     refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),

@@ -12,6 +12,9 @@ export const lostWrite: PlantedBug = {
     get isFull() {
       return store.isFull;
     },
+    get shortage() {
+      return store.shortage;
+    },
     refreshRoom: () => store.refreshRoom(),
     get: (key) => store.get(key),
     scan: (range) => store.scan(range),

@@ -65,6 +65,8 @@ export class SimOrderedStore implements OrderedStore {
     return this.#disk.isFull;
   }
 
+  readonly shortage = undefined;
+
   refreshRoom(): void {
     this.#demandOpen();
   }

@@ -26,7 +26,7 @@ export interface ExplainedPlan {
 /** A plan as EXPLAIN prints it (R17): fragments stand before the Remote and Gather that bring their rows. */
 export function explainPlan(plan: QueryPlan): ExplainedPlan {
   const names = new Map(plan.variables.map(({ id, name }) => [id, name]));
-  const explainer = new Explainer((id) => names.get(id) ?? String(id));
+  const explainer = new Explainer({ nameOf: (id) => names.get(id) ?? String(id), idAfter: greatestId(plan.nodes) });
   return {
     nodes: explainer.sequence(plan.nodes, 'COOR'),
     rules: plan.rulesApplied,
@@ -39,9 +39,12 @@ type Details = { [name: string]: JsonValue };
 
 class Explainer {
   readonly #nameOf: (id: VariableId) => string;
+  /** The plan has no node for a Remote: its ids follow those of the plan. */
+  #lastId: number;
 
-  constructor(nameOf: (id: VariableId) => string) {
-    this.#nameOf = nameOf;
+  constructor(given: { readonly nameOf: (id: VariableId) => string; readonly idAfter: number }) {
+    this.#nameOf = given.nameOf;
+    this.#lastId = given.idAfter;
   }
 
   sequence(nodes: readonly PlanNode[], site: 'COOR' | 'DBS'): readonly ExplainedNode[] {
@@ -54,8 +57,9 @@ class Explainer {
     const explained = { type: isPointRead ? 'IndexNode' : `${node.kind}Node`, id, dependencies, site, details: this.#details(node) };
     if (node.kind === 'Subquery') return [{ ...explained, nodes: this.sequence(node.nodes, site) }];
     if (node.kind !== 'Gather') return [explained];
-    const remote = { type: 'RemoteNode', id, dependencies, site: 'DBS' as const, details: {} };
-    return [...this.sequence(node.fragment, 'DBS'), remote, explained];
+    const fragment = this.sequence(node.fragment, 'DBS');
+    const remote = { type: 'RemoteNode', id: ++this.#lastId, dependencies, site: 'DBS' as const, details: {} };
+    return [...fragment, remote, { ...explained, dependencies: [remote.id] }];
   }
 
   #text(expression: PlanExpression): string {
@@ -164,6 +168,12 @@ class Explainer {
     };
   }
 }
+
+const greatestId = (nodes: readonly PlanNode[]): number =>
+  nodes.reduce((greatest, node) => {
+    const inner = node.kind === 'Subquery' ? node.nodes : node.kind === 'Gather' ? node.fragment : [];
+    return Math.max(greatest, node.id, greatestId(inner));
+  }, 0);
 
 /** The key of `_key == key`, which is planned as a list of one. */
 const oneKeyOf = (keys: PlanExpression): PlanExpression | undefined =>

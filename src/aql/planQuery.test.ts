@@ -29,6 +29,31 @@ const failure = (text: string, bindVars: { [name: string]: JsonValue } = {}): Os
   throw new Error(`no error in ${text}`);
 };
 
+describe('explainPlan: the graph', () => {
+  const all = (nodes: readonly ExplainedNode[]): readonly ExplainedNode[] => nodes.flatMap((node) => [node, ...all(node.nodes ?? [])]);
+
+  it.each([
+    'FOR d IN c FILTER d.a == 1 LET s = (FOR e IN k FILTER e.x == d.a RETURN e) SORT d.a RETURN {d, s}',
+    'FOR d IN c FOR e IN k FILTER e.x == d.a COLLECT a = d.a WITH COUNT INTO n RETURN {a, n}',
+    "FOR d IN c UPDATE d WITH {v: EMBED 'default' d.t} IN c RETURN NEW",
+    'LET a = (FOR d IN c LET b = (FOR e IN c RETURN e._key) RETURN b) RETURN LENGTH(a)',
+  ])('gives every node an id of its own, and each depends on one that stands before it: %s', (text) => {
+    const nodes = all(explainPlan(planQuery({ text })).nodes);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(nodes.length);
+    expect(nodes.some(({ type }) => type === 'RemoteNode')).toBe(true);
+    const inSequence = (sequence: readonly ExplainedNode[]): void => {
+      for (const [at, { dependencies, nodes: inner }] of sequence.entries()) {
+        const before = new Set(sequence.slice(0, at).map(({ id }) => id));
+        for (const id of dependencies) expect(before).toContain(id);
+        inSequence(inner ?? []);
+      }
+    };
+    inSequence(explainPlan(planQuery({ text })).nodes);
+    for (const [at, { type, dependencies }] of nodes.entries())
+      if (type === 'GatherNode') expect(nodes[at - 1]).toMatchObject({ type: 'RemoteNode', id: dependencies[0] });
+  });
+});
+
 describe('planQuery: the plan as text', () => {
   it('embeds each document on its shard, before the writes, and adds the counts (paper §IV-E)', () => {
     const text =

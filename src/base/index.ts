@@ -6,6 +6,7 @@ export { compareBytes } from './compareBytes.js';
 export { compareValues } from './compareValues.js';
 export { concatBytes } from './concatBytes.js';
 export { defineErrors, type ErrorDefinition, type ErrorDetails } from './defineErrors.js';
+export { describeBytes } from './describeBytes.js';
 export { documentUrn } from './documentUrn.js';
 export { baseError, baseErrors } from './errors.js';
 export { asId, type CollectionId, type RequestId, type ShardId, type TransactionId } from './ids.js';

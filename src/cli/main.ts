@@ -49,7 +49,12 @@ const buildProgram = async (): Promise<Command> => {
     .command('query')
     .description('run an AQL query')
     .argument('<aql>')
-    .option('--bind <name=json>', 'bind parameter; repeatable', collect, [])
+    .option(
+      '--bind <name=json>',
+      'bind parameter; repeatable. A bare word such as x=hello is a string; what looks like another value but is no JSON, such as x=05, is refused: write x=5 or \'x="05"\'',
+      collect,
+      [],
+    )
     .option('--url <url>', 'any shard', defaultUrl)
     .option('--db <name>', 'database', '_system')
     .option('--explain', 'show the plan instead', false)
@@ -104,11 +109,18 @@ const buildProgram = async (): Promise<Command> => {
     .description('run the whole cluster in one process under virtual time and seeded faults')
     .requiredOption('--seed <number>', 'the same seed is the same run', integer(0, 2 ** 32 - 1))
     .option('--minutes <count>', 'virtual minutes', integer(1, 24 * 60), 1)
-    .option('--bug <name>', 'plant a fault that the checkers must find')
+    .option('--bug <name>', `plant a fault that the checkers must find${await bugNames()}`)
     .option('--json', 'print one line of JSON', false)
     .action(async (options) => (await import('./commands/simCommand.js')).simCommand(options));
 
   return program;
+};
+
+/** The simulator knows the names; only its own command may wait for it. */
+const bugNames = async (): Promise<string> => {
+  if (process.argv[2] !== 'sim') return '';
+  const { plantedBugs } = await import('../../sim/index.js');
+  return `: ${Object.keys(plantedBugs).join(', ')}`;
 };
 
 const isCommanderExit = (error: unknown): error is { readonly code: string; readonly exitCode: number } =>

@@ -1,6 +1,6 @@
 import type { OstrakaErrorJson, ShardId } from '../base/index.js';
 import type { AnswerLogprob, ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage } from '../platform/index.js';
-import type { RouteDecision } from '../routing/index.js';
+import type { RouteDecision, RoutePlan } from '../routing/index.js';
 
 /** An inference request to the cluster, before it is known who answers. */
 export interface ClusterRequest {
@@ -23,6 +23,8 @@ export interface RoutingReport {
   readonly decision: RouteDecision;
   readonly score: number;
   readonly tier: number | undefined;
+  /** Why no shard of the request's domain answers; absent where one does, or none was asked for. */
+  readonly fallback?: NonNullable<RoutePlan['fallbackReason']>;
   readonly adapterDigest: string | undefined;
 }
 

@@ -54,7 +54,7 @@ export class RequestRouter {
     if (request.domain !== undefined && plan.decision !== 'domain') this.#fellThrough(request, plan);
     this.#metrics.routed.add(1, { decision: plan.decision });
     const reservation = this.#reservations.take(target.shardId);
-    return { plan, report: reportOf(plan, target), release: () => reservation.release() };
+    return { plan, report: reportOf(request, plan, target), release: () => reservation.release() };
   }
 
   /** The route without taking it, for EXPLAIN. */
@@ -99,10 +99,11 @@ export class RequestRouter {
   }
 }
 
-const reportOf = (plan: RoutePlan, target: RouteCandidate): RoutingReport => ({
+const reportOf = ({ domain }: ClusterRequest, plan: RoutePlan, target: RouteCandidate): RoutingReport => ({
   shardId: target.shardId,
   decision: plan.decision,
   score: target.score,
   tier: plan.tier,
+  ...(domain !== undefined && plan.fallbackReason !== undefined && { fallback: plan.fallbackReason }),
   adapterDigest: target.announcement?.adapterDigest,
 });

@@ -208,12 +208,14 @@ describe('one request', () => {
     expect(events.filter(({ kind }) => kind === 'progress').length).toBeGreaterThanOrEqual(14);
   });
 
-  it('with fallback "fail" is refused when nobody has the domain; without, the least loaded or the ring answers', async () => {
+  it('with fallback "fail" is refused when nobody has the domain; without, the least loaded or the ring answers and says why', async () => {
     expect((await read(law('hi', { domain: 'art', route: { fallback: 'fail' } }))).error?.code).toBe('DOMAIN_UNAVAILABLE');
     expect((await service.answer(law('hi', { domain: 'art' }), signal)).routing).toMatchObject({
       decision: 'ring',
       adapterDigest: undefined,
+      fallback: 'no_capable_shard',
     });
+    expect((await service.answer(law('hi'), signal)).routing).not.toHaveProperty('fallback');
     nothingReserved();
   });
 

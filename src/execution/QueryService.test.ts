@@ -97,6 +97,7 @@ class MapStore implements OrderedStore {
   readonly engineName = 'map';
   readonly keyBytesMax = 1978;
   readonly isFull = false;
+  readonly shortage = undefined;
   refreshRoom = (): void => undefined;
   #entries: StoreEntry[] = [];
   get = (key: Uint8Array) => this.#entries.find((entry) => compareBytes(entry.key, key) === 0)?.value;

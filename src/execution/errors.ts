@@ -22,7 +22,7 @@ export const executionErrors = {
     errorNum: 1591,
     retryable: false,
     meaning: 'No running query has this id on the shard.',
-    action: 'It has ended; see GET /_api/query/current.',
+    action: 'It has ended; see GET /_api/query/current of the shard that took it.',
   },
   QUERY_WARNING: {
     httpStatus: 400,

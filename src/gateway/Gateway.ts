@@ -94,10 +94,10 @@ export class Gateway {
   /** The answer to what the listener refuses before it is a request. */
   readonly refuse = (refusal: HttpRefusal): HttpResponse => errorAnswer(refusal.path, this.#errorOf(refusal));
 
-  #errorOf({ status, reason, path }: HttpRefusal): OstrakaError {
+  #errorOf({ status, reason, path, method }: HttpRefusal): OstrakaError {
     if (status !== 405) return refusedError(status, reason);
     try {
-      const found = this.#find('(unknown)', splitDatabase(path).path);
+      const found = this.#find(method || '(unknown)', splitDatabase(path).path);
       return found.kind === 'error' ? found.error : refusedError(status, reason);
     } catch (thrown) {
       return toOstrakaError(thrown);
@@ -172,6 +172,7 @@ const refusedError = (status: number, reason: string): OstrakaError => {
   if (status === 408) return gatewayError('BODY_INCOMPLETE', `the request did not arrive whole: ${reason}`);
   if (status === 413) return gatewayError('BODY_TOO_LARGE', `the body is over the limit: ${reason}`);
   if (status === 417) return gatewayError('EXPECTATION_UNKNOWN', `the request was refused: ${reason}`);
+  if (status === 503) return gatewayError('SHARD_STOPPING', `the shard is stopping: ${reason}`);
   if (status === 431) return gatewayError('HEADERS_TOO_LARGE', `path and headers are over the limit: ${reason}`);
   return gatewayError('REQUEST_MALFORMED', `the request was refused: ${reason}`);
 };

@@ -7,7 +7,7 @@ export interface RouteContext {
   readonly database: string;
   /** Decoded parts of the path that the pattern names. */
   readonly parameters: { readonly [name: string]: string };
-  /** The parsed body. Errors: BODY_NOT_JSON, CONTENT_TYPE_WRONG, NUMBER_OUT_OF_RANGE. */
+  /** The parsed body. Errors: BODY_NOT_JSON, CONTENT_TYPE_WRONG, CONTENT_ENCODING_UNKNOWN, NUMBER_OUT_OF_RANGE. */
   json(): JsonValue;
   /** Aborts when the client goes away or the request's time is over. */
   readonly signal: AbortSignal;

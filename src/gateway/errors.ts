@@ -27,8 +27,15 @@ export const gatewayErrors = {
     httpStatus: 415,
     errorNum: 415,
     retryable: false,
-    meaning: 'The body has a content type other than JSON.',
-    action: 'Send application/json.',
+    meaning: 'The body has a content type other than JSON; none at all is taken for JSON.',
+    action: 'Send content-type: application/json; curl sends another one unless -H or --json says so.',
+  },
+  CONTENT_ENCODING_UNKNOWN: {
+    httpStatus: 415,
+    errorNum: 415,
+    retryable: false,
+    meaning: 'The body is compressed or otherwise encoded; the message names the content-encoding.',
+    action: 'Send the body as it is, without a Content-Encoding header.',
   },
   NUMBER_OUT_OF_RANGE: {
     httpStatus: 400,
@@ -78,6 +85,13 @@ export const gatewayErrors = {
     retryable: false,
     meaning: 'A parameter or body field has a wrong type or value; the message names it.',
     action: 'Correct the field.',
+  },
+  SHARD_STOPPING: {
+    httpStatus: 503,
+    errorNum: 30,
+    retryable: true,
+    meaning: 'The shard is stopping and ended the request; a write may have taken effect.',
+    action: 'Retry on another shard; read before a write that must not be done twice.',
   },
   UNAUTHORIZED: {
     httpStatus: 401,

@@ -60,18 +60,41 @@ describe('parseJsonBody', () => {
     for (const text of ['', '{', '{"a":1,}', 'nothing', '"12345678901234567']) expect(codeOf(() => parse(text))).toBe('BODY_NOT_JSON');
   });
 
-  it.each([
-    undefined,
-    'application/json',
-    'application/json; charset=utf-8',
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/vnd.x+json',
-  ])('takes content type %s', (contentType) => expect(parse('1', contentType)).toBe(1));
+  it.each([undefined, 'application/json', 'application/json; charset=utf-8', 'Text/JSON;charset=utf-8', 'application/vnd.x+json'])(
+    'takes content type %s',
+    (contentType) => expect(parse('1', contentType)).toBe(1),
+  );
 
-  it.each(['text/html', 'multipart/form-data', 'application/xml'])('refuses content type %s', (contentType) => {
+  it.each([
+    'text/html',
+    'text/plain',
+    'text/plain; x=json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'application/xml',
+    'application/jsonl',
+    'json',
+  ])('refuses content type %s', (contentType) => {
     expect(codeOf(() => parse('1', contentType))).toBe('CONTENT_TYPE_WRONG');
   });
+
+  it.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x'.repeat(500)])(
+    'refuses content encoding %s by its name, and never reads it',
+    (encoding) => {
+      const request = { body: utf8.encode('1'), headers: { 'content-encoding': encoding } };
+      expect(() => parseJsonBody(request)).toThrowError(
+        expect.objectContaining({
+          code: 'CONTENT_ENCODING_UNKNOWN',
+          httpStatus: 415,
+          message: expect.stringContaining(encoding.slice(0, 80)),
+        }),
+      );
+    },
+  );
+
+  it.each(['', 'identity', ' Identity '])('takes a body with the content encoding "%s"', (encoding) =>
+    expect(parseJsonBody({ body: utf8.encode('1'), headers: { 'content-encoding': encoding } })).toBe(1),
+  );
 
   it('reads a very long string beside a long number, and gives up on one without an end in time', () => {
     const long = 'x'.repeat(20_000_000);

@@ -11,6 +11,7 @@ import { collectionRoutes } from './data/collectionRoutes.js';
 import { databaseRoutes } from './data/databaseRoutes.js';
 import { documentRoutes } from './data/documentRoutes.js';
 import { queryRoutes } from './data/queryRoutes.js';
+import { runningQueryRoutes } from './data/runningQueryRoutes.js';
 import { versionRoutes } from './data/versionRoutes.js';
 import { chatRoutes } from './models/chatRoutes.js';
 import { completionRoutes } from './models/completionRoutes.js';
@@ -53,6 +54,7 @@ export function gatewayRoutes(parts: {
     ...collectionRoutes(parts),
     ...documentRoutes({ documents: parts.documents, documentsMax: options.documentsMax }),
     ...queryRoutes(parts),
+    ...runningQueryRoutes({ queries: parts.queries, nowMs: () => clock.nowMs() }),
     ...chatRoutes(completions),
     ...completionRoutes(completions),
     ...tokenRoutes(parts),

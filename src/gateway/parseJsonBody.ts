@@ -5,22 +5,27 @@ import { gatewayError } from './errors.js';
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 const numbers = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-// The third is what curl's -d sends when it is told nothing; ArangoDB takes it too.
-const jsonTypes = /\bjson\b|^text\/plain|^application\/x-www-form-urlencoded/i;
+// No type at all is taken, as ArangoDB does. A text or a form is not: a page of any origin may send those without being asked first.
+const jsonType = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 /** The JSON of a request. Whole numbers beyond 2^53 and those beyond the largest are refused: JavaScript would change them
  * silently. Names like `__proto__` stay data. */
 export function parseJsonBody(request: Pick<HttpRequest, 'body' | 'headers'>): JsonValue {
-  const contentType = request.headers['content-type'] ?? '';
-  if (contentType !== '' && !jsonTypes.test(contentType)) {
-    throw gatewayError('CONTENT_TYPE_WRONG', `content type ${contentType.slice(0, 80)} is not JSON`);
-  }
+  checkHeaders(request.headers);
   const text = decodeText(request.body);
   const value = parse(text);
   checkDepth(text);
   checkNumbers(text);
   return value;
 }
+
+const checkHeaders = (headers: HttpRequest['headers']): void => {
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = headers;
+  if (type !== '' && !jsonType.test(type))
+    throw gatewayError('CONTENT_TYPE_WRONG', `content type ${type.slice(0, 80)} is not JSON: send content-type: application/json`);
+  if (!/^\s*(identity\s*)?$/i.test(encoding))
+    throw gatewayError('CONTENT_ENCODING_UNKNOWN', `content encoding ${encoding.slice(0, 80)} is not taken: send the body as it is`);
+};
 
 const decodeText = (body: Uint8Array): string => {
   try {

@@ -13,7 +13,8 @@ const errorHeaders = ({ httpStatus, data }: OstrakaError): { readonly [name: str
 const openAiType = (status: number): string => {
   if (status === 401) return 'authentication_error';
   if (status === 429) return 'rate_limit_error';
-  return status < 500 ? 'invalid_request_error' : 'server_error';
+  // A cancellation that its client lives to read was not its own.
+  return status < 500 && status !== 499 ? 'invalid_request_error' : 'server_error';
 };
 
 /** Answers in the shapes of ArangoDB and of OpenAI. */

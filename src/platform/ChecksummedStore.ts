@@ -1,6 +1,6 @@
 import { xxh64 } from '../base/index.js';
 import { platformError } from './errors.js';
-import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from './OrderedStore.js';
+import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 
 const checksumBytes = 8;
 
@@ -31,6 +31,10 @@ export class ChecksummedStore implements OrderedStore {
 
   get isFull(): boolean {
     return this.#store.isFull;
+  }
+
+  get shortage(): StoreShortage | undefined {
+    return this.#store.shortage;
   }
 
   refreshRoom(): void {

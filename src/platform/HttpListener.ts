@@ -25,6 +25,8 @@ export interface HttpRefusal {
   readonly status: number;
   readonly reason: string;
   readonly path: string;
+  /** Printable and bounded; empty where none could be read. */
+  readonly method: string;
 }
 
 export interface HttpLimits {
@@ -49,5 +51,9 @@ export interface HttpListener {
       readonly onRefused: (refusal: HttpRefusal) => HttpResponse;
     } & HttpLimits,
   ): Promise<{ readonly port: number }>;
+  /**
+   * Takes no more requests, aborts the signals of those that run, and answers each: as its handler does, or, where that says 499 or says
+   * nothing, by `onRefused` with 503. Resolves within seconds; what could not be answered by then is cut off.
+   */
   close(): Promise<void>;
 }

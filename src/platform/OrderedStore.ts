@@ -25,6 +25,14 @@ export interface ScanRange {
  */
 export type StoreRoom = 'ordinary' | 'reserve';
 
+/** What a full disk lacks, bytes. */
+export interface StoreShortage {
+  /** On the disk and inside the store's own file, which does not shrink. Not nothing: a part is kept for batches of the reserve. */
+  readonly freeBytes: number;
+  /** So much must be free before ordinary batches are taken again. */
+  readonly neededBytes: number;
+}
+
 /**
  * Ordered bytes with atomic durable batches (R7). Reads are synchronous, over what is committed. Keys compare unsigned lexicographically
  * and are 1…`keyBytesMax` bytes long.
@@ -38,6 +46,8 @@ export interface OrderedStore {
   scan(range: ScanRange): StoreEntry[];
   /** Ordinary batches are refused for want of room; those of the reserve are taken while it lasts. */
   readonly isFull: boolean;
+  /** Of a full store, as of the last look; undefined where it is not full or where nobody counts. */
+  readonly shortage: StoreShortage | undefined;
   /** Looks at the disk again: the store may become full, or be full no longer. To be called now and then. */
   refreshRoom(): void;
   /**

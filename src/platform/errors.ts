@@ -7,7 +7,8 @@ export const platformErrors = {
     errorNum: 1410,
     retryable: true,
     meaning: 'The disk or the store has no room: the write was refused whole, reads go on.',
-    action: 'Free space on the disk of the data folder; no repair is needed afterwards.',
+    action:
+      'Free space on the disk of the data folder until `neededBytes` are free (twice `removeReserveBytes`, which is kept for removals), or remove documents; no repair is needed afterwards.',
   },
   STORE_DAMAGED: {
     httpStatus: 500,

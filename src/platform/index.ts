@@ -2,6 +2,7 @@
 // forgotten; each has one conformance suite (./conformance) that the real adapter and its simulated twin both pass.
 export { ChecksummedStore } from './ChecksummedStore.js';
 export type { Clock, Timer } from './Clock.js';
+export { describeShortage } from './describeShortage.js';
 export type { EngineConfig, EngineLauncher, LaunchedEngine } from './EngineLauncher.js';
 export { platformError, platformErrors } from './errors.js';
 export type { FileStore } from './FileStore.js';
@@ -32,7 +33,7 @@ export {
   type TokenLogprob,
   type TokenUsage,
 } from './ModelService.js';
-export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from './OrderedStore.js';
+export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';

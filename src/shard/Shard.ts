@@ -3,7 +3,15 @@ import type { AdapterPublisher } from '../cooperation/index.js';
 import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
 import type { EngineSupervisor } from '../models/index.js';
-import type { Clock, Logger, MetadataStore, OrderedStore, Timer, Transport } from '../platform/index.js';
+import {
+  type Clock,
+  describeShortage,
+  type Logger,
+  type MetadataStore,
+  type OrderedStore,
+  type Timer,
+  type Transport,
+} from '../platform/index.js';
 import type { RemoteExecutor, RpcServer } from '../rpc/index.js';
 import type { Catalog, ShardingManager } from '../sharding/index.js';
 import type { DocumentStore, GarbageCollector } from '../storage/index.js';
@@ -101,10 +109,15 @@ export class Shard {
    * often full for all shards at once; a load balancer that took them out would take all of that away and gain nothing.
    */
   readiness(): Readiness {
-    const store = this.#parts.documentStore.isFull ? 'full' : 'ok';
-    if (!this.#isServing) return { ready: false, store, reason: 'the shard is starting or stopping' };
-    if (!this.#isEngineUp) return { ready: false, store, reason: 'the engine is starting' };
-    return { ready: true, store, reason: store === 'full' ? 'the disk is full: documents can be read and removed only' : '' };
+    const { isFull, shortage } = this.#parts.documentStore;
+    const state = { store: isFull ? 'full' : 'ok', shortage } as const;
+    if (!this.#isServing) return { ...state, ready: false, reason: 'the shard is starting or stopping' };
+    if (!this.#isEngineUp) return { ...state, ready: false, reason: 'the engine is starting' };
+    return {
+      ...state,
+      ready: true,
+      reason: isFull ? `the disk is full${describeShortage(shortage)}: documents can be read and removed only` : '',
+    };
   }
 
   get enginePid(): number {

@@ -1,5 +1,5 @@
 import { type JsonValue, type OstrakaError, raceAbort, toOstrakaError, utf8 } from '../base/index.js';
-import type { Clock, OrderedStore, StoreRoom, StoreWrite } from '../platform/index.js';
+import type { Clock, OrderedStore, StoreRoom, StoreShortage, StoreWrite } from '../platform/index.js';
 import { ConflictTable, type Verdict } from './ConflictTable.js';
 import { storageError } from './errors.js';
 import { HybridLogicalClock } from './HybridLogicalClock.js';
@@ -168,6 +168,11 @@ export class DocumentStore {
   /** Ordinary writes are refused for want of room; reads and removals go on. */
   get isFull(): boolean {
     return this.#store.isFull;
+  }
+
+  /** What a full store lacks; undefined where it is not full. */
+  get shortage(): StoreShortage | undefined {
+    return this.#store.shortage;
   }
 
   /**

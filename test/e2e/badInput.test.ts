@@ -100,6 +100,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
   it.each([
     ['invalid JSON', '{"query": ', 'application/json', 400, 600],
     ['wrong content type', '<a/>', 'text/xml', 415, 415],
+    ['JSON that says it is text', '{"query":"RETURN 1"}', 'text/plain', 415, 415],
     ['a whole number beyond 2^53', '{"query":"RETURN @a","bindVars":{"a":9007199254740993}}', 'application/json', 400, 1504],
     ['no query', '{}', 'application/json', 400, 10],
   ])('body: %s', async (_name, body, contentType, status, errorNum) => {

@@ -2,6 +2,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plantedBugs } from '../../sim/index.js';
 import { LocalCluster } from '../support/LocalCluster.js';
 import { runCommand } from '../support/runCommand.js';
 
@@ -120,6 +121,15 @@ describe('commands without a cluster', () => {
       const { code, stdout } = await runCommand([...command, '--help']);
       expect([command.join(' '), code, stdout.startsWith('Usage: ostraka')]).toEqual([command.join(' '), 0, true]);
     }
+  });
+
+  it('sim --help names the bugs that --bug takes, and query --help what --bind does with a bare word', async () => {
+    const flat = async (command: string) => (await runCommand([command, '--help'])).stdout.replace(/\s+/g, ' ');
+    expect(await flat('sim')).toContain(Object.keys(plantedBugs).join(', '));
+    expect(await flat('query')).toContain('what looks like another value but is no JSON, such as x=05, is refused');
+    const refused = await runCommand(['query', 'RETURN @x', '--bind', 'x=05']);
+    expect([refused.code, refused.stderr.trim().split('\n').length]).toEqual([1, 1]);
+    expect(refused.stderr).toContain('[USAGE]');
   });
 
   it('model list names what is pinned, its licence and where it lies', async () => {

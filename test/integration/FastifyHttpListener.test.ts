@@ -1,10 +1,35 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Gateway, type GatewayOptions, gatewayOptions, type Route } from '../../src/gateway/index.js';
+import { utf8 } from '../../src/base/index.js';
+import { Gateway, type GatewayOptions, gatewayOptions, type Route, type RouteContext } from '../../src/gateway/index.js';
 import { responses } from '../../src/gateway/responses.js';
+import type { HttpResponse } from '../../src/platform/index.js';
 import { FastifyHttpListener, NodeClock } from '../../src/platform/node/index.js';
 import { shardingError } from '../../src/sharding/errors.js';
 import { EventLog, silentMetrics } from '../support/silentPorts.js';
+
+/** A request that only its signal ends, and one that not even that ends. */
+const waiting = ({ parameters, signal }: RouteContext): Promise<HttpResponse> =>
+  new Promise((resolve, reject) => {
+    const heeds = (): void => {
+      if (parameters['how'] === 'heeds') reject(signal.reason);
+      if (parameters['how'] === 'finishes') resolve(responses.arango(200, { done: true }));
+      if (parameters['how'] === 'streams') finish();
+    };
+    let finish = (): void => undefined;
+    if (parameters['how'] === 'streams') {
+      const rest = new Promise<void>((done) => {
+        finish = done;
+      });
+      const body = async function* () {
+        yield utf8.encode('first ');
+        await rest;
+        yield utf8.encode('last');
+      };
+      resolve({ status: 200, headers: {}, body: body() });
+    }
+    signal.addEventListener('abort', heeds, { once: true });
+  });
 
 const routes: readonly Route[] = [
   { method: 'GET', pattern: '/_api/thing/:key', style: 'arango', handle: async ({ parameters }) => responses.arango(200, parameters) },
@@ -14,6 +39,7 @@ const routes: readonly Route[] = [
     style: 'arango',
     handle: async (context) => responses.arango(200, { got: context.json() }),
   },
+  { method: 'GET', pattern: '/wait/:how', style: 'arango', handle: (context) => waiting(context) },
   { method: 'POST', pattern: '/v1/embeddings', style: 'openai', handle: async (context) => responses.json(200, { got: context.json() }) },
 ];
 
@@ -89,12 +115,15 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     ['PROPFIND /nowhere', 404, 404, 'ROUTE_UNKNOWN'],
     ['OPTIONS /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
     ['FOO /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
+    ['foo /_api/thing/a', 405, 405, 'METHOD_NOT_ALLOWED'],
+    ["M-SEARCH*'x /_api/thing/a", 405, 405, 'METHOD_NOT_ALLOWED'],
     ['FOO /nowhere', 404, 404, 'ROUTE_UNKNOWN'],
     [`GET /_api/thing/${'a'.repeat(20_000)}`, 431, 431, 'HEADERS_TOO_LARGE'],
   ])('%.60s → %i, errorNum %i', async (line, status, errorNum, code) => {
     const answer = await ask(line);
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ ...arango(status, errorNum, code), ...(status === 405 ? { allow: 'GET, HEAD, POST' } : {}) });
+    if (status === 405) expect(answer.body['errorMessage']).toContain(`method ${line.split(' ')[0]} is not supported`);
     if (status === 405) expect(answer.headers).toContain('\r\nallow: get, head, post');
     await works();
   });
@@ -218,6 +247,45 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     expect(answer).toMatchObject({ status: 413, body: arango(413, 413, 'BODY_TOO_LARGE') });
     await works();
   });
+
+  /** Sends a request that stays open, and stops the server once it has come in. */
+  const stopDuring = async (head: string): Promise<string> => {
+    const answer = raw(head);
+    await works(); // over a later connection: the first request is in by then
+    await gateway.stop();
+    return answer;
+  };
+  const open = (path: string, method = 'GET') => `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n`;
+
+  it.each(['heeds', 'ignores'])('a request that %s its abort when the server stops is answered with a retryable 503', async (how) => {
+    const answer = parsed(await stopDuring(`${open(`/wait/${how}`)}\r\n`));
+    expect(answer).toMatchObject({ status: 503, body: arango(503, 30, 'SHARD_STOPPING') });
+    expect(answer.headers).toMatch(/retry-after: 1[\s\S]*connection: close|connection: close[\s\S]*retry-after: 1/);
+  });
+
+  it('a request that ends by itself when the server stops has its own answer, and a stream its end', async () => {
+    const answer = parsed(await stopDuring(`${open('/wait/finishes')}\r\n`));
+    expect(answer).toMatchObject({ status: 200, body: { done: true } });
+    expect(answer.headers).toContain('connection: close');
+    await start();
+    expect(await stopDuring(`${open('/wait/streams')}\r\n`)).toMatch(/first [\s\S]*last/);
+  });
+
+  it('a body that is still on its way when the server stops is answered with 503', async () => {
+    await gateway.stop();
+    await start({ bodyIdleMs: 30_000 });
+    const answer = parsed(await stopDuring(`${open('/_api/thing/a', 'POST')}content-length: 500\r\n\r\n{`));
+    expect(answer).toMatchObject({ status: 503, body: arango(503, 30, 'SHARD_STOPPING') });
+  });
+
+  it('connections without a request do not hold a stop up', async () => {
+    const idle = raw('');
+    const used = raw(`${open('/_api/thing/a')}\r\n`);
+    await works();
+    await gateway.stop();
+    expect(await used).toContain('"key":"a"');
+    await idle;
+  }, 1_000);
 
   it('a client that sends more than discardedBytesMax after a refusal is cut off', async () => {
     await gateway.stop();

@@ -294,7 +294,14 @@ describe.skipIf(whyNoMount !== undefined)('file systems of their own', () => {
     const stored = await fill();
     expect(stored).toBeGreaterThan(30);
     expect(documents.isFull).toBe(true);
-    await expect(insert(stored)).rejects.toMatchObject({ code: 'STORE_FULL' });
+    // The figures by which a user of a small disk understands it: some is free, and is not enough.
+    const { freeBytes, neededBytes } = documents.shortage as { readonly freeBytes: number; readonly neededBytes: number };
+    expect([freeBytes > 0, freeBytes < neededBytes]).toEqual([true, true]);
+    await expect(insert(stored)).rejects.toMatchObject({
+      code: 'STORE_FULL',
+      message: expect.stringMatching(/\d+\.\d MB free, writes need \d+\.\d MB/),
+      data: { neededBytes },
+    });
     await expect(change((to) => to.update(books, 'k0', { n: 1 }, { keepNull: true, mergeObjects: true }))).rejects.toMatchObject({
       code: 'STORE_FULL',
     });
@@ -305,7 +312,7 @@ describe.skipIf(whyNoMount !== undefined)('file systems of their own', () => {
       await collect();
     }
     expect(removed).toBe(stored);
-    expect([documents.isFull, store.isFull]).toEqual([false, false]);
+    expect([documents.isFull, store.isFull, documents.shortage]).toEqual([false, false, undefined]);
     for (let number = 0; number < 10; number++) await insert(number);
     // With room again, versions are kept as long as ever.
     await clock.advance(600_000);

@@ -22,6 +22,7 @@ export class MemoryStore implements OrderedStore {
   #failure: unknown;
   commits = 0;
   isFull = false;
+  readonly shortage = undefined;
 
   refreshRoom(): void {}
 

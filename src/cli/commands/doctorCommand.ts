@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { access, readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { describeBytes } from '../../base/index.js';
 import { hashFile } from '../../platform/node/index.js';
 import type { Finding } from '../doctor/Finding.js';
 import { isOstraka } from '../doctor/isOstraka.js';
@@ -65,7 +66,7 @@ const processor = (shards: number): Finding => {
 
 const memory = (shards: number, running: RunningCluster | undefined): Finding => {
   const needed = shards * bytesPerShard;
-  const found = `${gigabytes(freemem())} GB free of ${gigabytes(totalmem())} GB`;
+  const found = `${describeBytes(freemem())} free of ${describeBytes(totalmem())}`;
   // A cluster that runs has its memory already.
   if (running) return { check: 'memory', state: 'ok', found: `${found}, beside the running cluster`, advice: '' };
   if (freemem() >= needed) return { check: 'memory', state: 'ok', found, advice: '' };
@@ -74,7 +75,7 @@ const memory = (shards: number, running: RunningCluster | undefined): Finding =>
     check: 'memory',
     state,
     found,
-    advice: `${shards} shards want about ${gigabytes(needed)} GB: fewer --shards, --sequences or --context`,
+    advice: `${shards} shards want about ${describeBytes(needed)}: fewer --shards, --sequences or --context`,
   };
 };
 
@@ -85,7 +86,7 @@ const disk = async (folder: string): Promise<Finding> => {
   return {
     check: 'disk',
     state: fits ? 'ok' : 'problem',
-    found: `${gigabytes(free)} GB free for ${folder}`,
+    found: `${describeBytes(free)} free for ${folder}`,
     advice: fits ? '' : 'free space, or choose another folder with --data',
   };
 };
@@ -145,5 +146,3 @@ const dataFolderState = async (folder: string, running: RunningCluster | undefin
   const use = running ? `, in use by process ${running.pid}` : '';
   return { check: 'data folder', state: 'ok', found: `${folder}, format ${format}${use}`, advice: '' };
 };
-
-const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);

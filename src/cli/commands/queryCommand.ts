@@ -1,5 +1,5 @@
-import { cliError } from '../errors.js';
 import { HttpClient } from '../HttpClient.js';
+import { parseBind } from '../parseBind.js';
 
 interface CursorAnswer {
   readonly result: readonly unknown[];
@@ -7,17 +7,6 @@ interface CursorAnswer {
   readonly id?: string;
   readonly extra?: unknown;
 }
-
-const parseBind = (text: string): [string, unknown] => {
-  const at = text.indexOf('=');
-  if (at < 1) throw cliError('USAGE', `--bind ${text}: give name=json`);
-  const value = text.slice(at + 1);
-  try {
-    return [text.slice(0, at), JSON.parse(value)];
-  } catch {
-    return [text.slice(0, at), value]; // a bare word is a string: nobody wants to quote twice in a shell
-  }
-};
 
 /** `ostraka query 'AQL'`: prints one result a line, or the whole answer with --json. */
 export async function queryCommand(

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliError } from '../errors.js';
-import { openDataFolder } from '../openDataFolder.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
-import { checkPorts } from '../up/checkPorts.js';
+import { announceStop } from '../up/announceStop.js';
+import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
 import { prepareShards } from '../up/prepareShards.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
@@ -32,8 +32,12 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   const options = toOptions(flags);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
-  await openDataFolder(options.dataFolder);
-  await checkPorts(options);
+  const end = announceStop({
+    stopping: stopping.signal,
+    isJson: options.isJson,
+    write: (line) => process.stderr.write(`${line}\n`),
+  });
+  await claimPlace(options);
   const models = {
     chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
     embedding: await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal }),
@@ -56,6 +60,7 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     }
   } finally {
     await processes.stop();
+    end.stopped();
   }
   process.exit(0);
 }

@@ -10,11 +10,18 @@ const ask = async (readiness: Readiness) => {
   return [response?.status, JSON.parse(String(response?.body))];
 };
 
+const shortage = { freeBytes: 25_000_000, neededBytes: 33_554_432 };
+
 it.each<[string, Readiness, number, string]>([
-  ['is ready', { ready: true, store: 'ok', reason: '' }, 200, 'ready'],
-  ['on a full disk stays in service, degraded: reads and removals go on', { ready: true, store: 'full', reason: 'full' }, 200, 'degraded'],
-  ['that starts is not ready', { ready: false, store: 'ok', reason: 'starting' }, 503, 'not ready'],
-  ['that starts on a full disk is not ready', { ready: false, store: 'full', reason: 'starting' }, 503, 'not ready'],
+  ['is ready', { ready: true, store: 'ok', reason: '', shortage: undefined }, 200, 'ready'],
+  [
+    'on a full disk stays in service, degraded: reads and removals go on',
+    { ready: true, store: 'full', reason: 'full', shortage },
+    200,
+    'degraded',
+  ],
+  ['that starts is not ready', { ready: false, store: 'ok', reason: 'starting', shortage: undefined }, 503, 'not ready'],
+  ['that starts on a full disk is not ready', { ready: false, store: 'full', reason: 'starting', shortage }, 503, 'not ready'],
 ])('a shard that %s', async (_, readiness, status, text) => {
-  expect(await ask(readiness)).toEqual([status, { status: text, store: readiness.store, reason: readiness.reason }]);
+  expect(await ask(readiness)).toEqual([status, { status: text, store: readiness.store, reason: readiness.reason, ...readiness.shortage }]);
 });

@@ -13,9 +13,9 @@ export function healthRoutes(parts: { readonly metrics: Metrics; readonly readin
       pattern: '/health/ready',
       style,
       handle: async () => {
-        const { ready, store, reason } = parts.readiness();
+        const { ready, store, reason, shortage } = parts.readiness();
         const status = !ready ? 'not ready' : store === 'full' ? 'degraded' : 'ready';
-        return responses.json(ready ? 200 : 503, { status, store, reason }, ready ? {} : { 'retry-after': '1' });
+        return responses.json(ready ? 200 : 503, { status, store, reason, ...shortage }, ready ? {} : { 'retry-after': '1' });
       },
     },
     {

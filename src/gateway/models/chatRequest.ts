@@ -4,6 +4,7 @@ import type { SamplingOptions } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
 import { checkFields } from './checkFields.js';
+import { routeFields } from './routeFields.js';
 import { samplingFields } from './samplingFields.js';
 
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
@@ -11,12 +12,12 @@ const content = z.union([z.string(), z.array(textPart).transform((parts) => part
 
 const schema = z.looseObject({
   ...samplingFields.fields,
+  ...routeFields.fields,
   model: z.string().min(1).max(256),
   messages: z
     .array(z.looseObject({ role: z.enum(['system', 'developer', 'user', 'assistant']), content }))
     .min(1)
     .max(1_024),
-  domain: z.string().min(1).max(128).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
   n: z.int().min(1).max(16).nullish(),
@@ -32,6 +33,7 @@ export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
   readonly domain: string | undefined;
+  readonly domainFallback: 'hash' | 'fail' | undefined;
   readonly stream: boolean;
   readonly includeUsage: boolean;
   /** Answers to one question. */
@@ -54,6 +56,7 @@ export function chatRequest(body: JsonValue): ChatRequest {
     model: given.model,
     messages: given.messages.map(({ role, content }) => ({ role: role === 'developer' ? 'system' : role, content })),
     domain: given.domain ?? undefined,
+    domainFallback: given.domain_fallback ?? undefined,
     stream: given.stream ?? false,
     includeUsage: given.stream_options?.include_usage ?? false,
     choices: given.n ?? 1,

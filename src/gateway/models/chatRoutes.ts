@@ -7,6 +7,7 @@ import type { CompletionParts } from './CompletionParts.js';
 import { type ChatRequest, chatRequest } from './chatRequest.js';
 import { choiceRequests } from './choiceRequests.js';
 import { openAiFields } from './openAiFields.js';
+import { routeFields } from './routeFields.js';
 import { type StreamFormat, streamAnswer } from './streamAnswer.js';
 
 interface Frame {
@@ -22,14 +23,13 @@ export function chatRoutes(parts: CompletionParts): readonly Route[] {
 
 const complete = async (parts: CompletionParts, context: RouteContext): Promise<HttpResponse> => {
   const chat = chatRequest(context.json());
-  const domain = chat.domain ?? context.request.headers['x-ostraka-domain'];
   const id = `chatcmpl-${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
   const frame: Frame = { id, created: Math.floor(parts.clock.nowMs() / 1000), model: chat.model };
   const request: ClusterRequest = {
     requestId: id,
     model: chat.model,
     messages: chat.messages,
-    ...(domain === undefined ? {} : { domain }),
+    ...routeFields.toRoute(chat, context.request.headers),
     sampling: chat.sampling,
     priority: 'normal',
     timeoutMs: parts.timeoutMs,
@@ -48,13 +48,15 @@ const whole = (frame: Frame, chat: ChatRequest, answers: readonly ClusterAnswer[
     logprobs: openAiFields.chatLogprobs(chat.sampling.logprobsTop === undefined ? undefined : answer.logprobs),
     finish_reason: answer.finishReason,
   }));
-  return responses.json(200, {
+  const headers = routeFields.headers(answers.map(({ routing }) => routing));
+  const body = {
     ...frame,
     object: 'chat.completion',
     choices,
     usage: openAiFields.usage(usageOf(answers)),
     ostraka: { ...openAiFields.routing(first.routing), timing: openAiFields.timing(first.timing) },
-  });
+  };
+  return responses.json(200, body, headers);
 };
 
 /** The question counts once, however many answers there are. */

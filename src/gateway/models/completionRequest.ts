@@ -4,15 +4,16 @@ import type { SamplingOptions } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
 import { checkFields } from './checkFields.js';
+import { routeFields } from './routeFields.js';
 import { samplingFields } from './samplingFields.js';
 
 const promptsMax = 64;
 
 const schema = z.looseObject({
   ...samplingFields.fields,
+  ...routeFields.fields,
   model: z.string().min(1).max(256),
   prompt: z.union([z.string(), z.array(z.string()).min(1).max(promptsMax)], { error: `must be a text or 1 to ${promptsMax} texts` }),
-  domain: z.string().min(1).max(128).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
   n: z.int().min(1).max(16).nullish(),
@@ -28,6 +29,7 @@ export interface CompletionRequest {
   readonly model: string;
   readonly prompts: readonly string[];
   readonly domain: string | undefined;
+  readonly domainFallback: 'hash' | 'fail' | undefined;
   readonly stream: boolean;
   readonly includeUsage: boolean;
   /** Answers to each prompt. */
@@ -50,6 +52,7 @@ export function completionRequest(body: JsonValue): CompletionRequest {
     model: given.model,
     prompts: typeof given.prompt === 'string' ? [given.prompt] : given.prompt,
     domain: given.domain ?? undefined,
+    domainFallback: given.domain_fallback ?? undefined,
     stream: given.stream ?? false,
     includeUsage: given.stream_options?.include_usage ?? false,
     choices: given.n ?? 1,

@@ -7,6 +7,7 @@ import type { CompletionParts } from './CompletionParts.js';
 import { choiceRequests } from './choiceRequests.js';
 import { type CompletionRequest, completionRequest } from './completionRequest.js';
 import { openAiFields } from './openAiFields.js';
+import { routeFields } from './routeFields.js';
 import { type StreamFormat, streamAnswer } from './streamAnswer.js';
 
 interface Frame {
@@ -23,7 +24,7 @@ export function completionRoutes(parts: CompletionParts): readonly Route[] {
 
 const complete = async (parts: CompletionParts, context: RouteContext): Promise<HttpResponse> => {
   const given = completionRequest(context.json());
-  const domain = given.domain ?? context.request.headers['x-ostraka-domain'];
+  const route = routeFields.toRoute(given, context.request.headers);
   const id = `cmpl-${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
   const frame: Frame = { id, object: 'text_completion', created: Math.floor(parts.clock.nowMs() / 1000), model: given.model };
   const requests = given.prompts.flatMap((prompt, place) => {
@@ -32,7 +33,7 @@ const complete = async (parts: CompletionParts, context: RouteContext): Promise<
       model: given.model,
       messages: [],
       prompt,
-      ...(domain === undefined ? {} : { domain }),
+      ...route,
       sampling: given.sampling,
       priority: 'normal',
       timeoutMs: parts.timeoutMs,
@@ -57,7 +58,8 @@ const whole = (frame: Frame, given: CompletionRequest, answers: readonly Cluster
       finish_reason: finishReason,
     };
   });
-  return responses.json(200, { ...frame, choices, usage: openAiFields.usage(usageOf(answers, given.choices)) });
+  const headers = routeFields.headers(answers.map(({ routing }) => routing));
+  return responses.json(200, { ...frame, choices, usage: openAiFields.usage(usageOf(answers, given.choices)) }, headers);
 };
 
 /** Each prompt counts once, however many answers it has. */

@@ -16,7 +16,7 @@ export const openAiFields = {
   routing: (routing: RoutingReport) => ({
     shard: routing.shardId,
     adapter: routing.adapterDigest ?? null,
-    routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null },
+    routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null, fallback: routing.fallback ?? null },
   }),
 
   timing: ({ queueMs, firstTokenMs, totalMs }: GenerateTiming) => ({ queue_ms: queueMs, ttft_ms: firstTokenMs, total_ms: totalMs }),

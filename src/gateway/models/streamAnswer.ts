@@ -3,6 +3,7 @@ import type { RoutingReport } from '../../cooperation/index.js';
 import type { Clock, GenerateEvent, HttpResponse, TokenUsage } from '../../platform/index.js';
 import { responses } from '../responses.js';
 import type { ChoiceEvent } from './ChoiceStream.js';
+import { routeFields } from './routeFields.js';
 import { withPings } from './withPings.js';
 
 type TextEvent = Extract<GenerateEvent, { readonly kind: 'text' }>;
@@ -36,7 +37,8 @@ export async function streamAnswer(
   options: StreamOptions,
 ): Promise<HttpResponse> {
   const head = { isSent: false };
-  const body = serverSentEvents(events, { format, options, head });
+  const writer = new ChunkWriter(format);
+  const body = serverSentEvents(events, { format, options, head, writer });
   const first = body.next();
   const isOver = new AbortController();
   try {
@@ -47,10 +49,12 @@ export async function streamAnswer(
   head.isSent = true;
   return {
     status: 200,
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
+    headers: { ...streamHeaders, ...routeFields.headers(writer.routings()) },
     body: withPings(startingWith(first, body), { clock: options.clock, silentMs: options.pingMs }),
   };
 }
+
+const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
 async function* startingWith(
   first: Promise<IteratorResult<Uint8Array, void>>,
@@ -67,10 +71,14 @@ async function* startingWith(
 
 async function* serverSentEvents(
   events: AsyncIterable<ChoiceEvent>,
-  given: { readonly format: StreamFormat; readonly options: StreamOptions; readonly head: { readonly isSent: boolean } },
+  given: {
+    readonly format: StreamFormat;
+    readonly options: StreamOptions;
+    readonly head: { readonly isSent: boolean };
+    readonly writer: ChunkWriter;
+  },
 ): AsyncGenerator<Uint8Array, void, void> {
-  const { format, options, head } = given;
-  const writer = new ChunkWriter(format);
+  const { format, options, head, writer } = given;
   try {
     for await (const event of events) yield* writer.chunks(event);
     if (options.includeUsage) yield data(format.usage(writer.usage));
@@ -92,6 +100,11 @@ class ChunkWriter {
 
   constructor(format: StreamFormat) {
     this.#format = format;
+  }
+
+  /** Who answers, as far as it is known yet. */
+  routings(): Iterable<RoutingReport> {
+    return this.#routings.values();
   }
 
   *chunks({ index, event }: ChoiceEvent): Generator<Uint8Array, void, void> {

@@ -2,9 +2,9 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { baseError } from '../../base/index.js';
 import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
 import { discardRequest } from './discardRequest.js';
+import { type RunningRequest, RunningRequests } from './RunningRequests.js';
 import { readRequestBody } from './readRequestBody.js';
 
 type ListenOptions = Parameters<HttpListener['listen']>[0];
@@ -20,6 +20,9 @@ const timeouts = {
   keepAliveMs: 72_000,
   /** For the client of a refused request to stop sending. */
   discardMs: 10_000,
+  /** For the work of running requests to heed that the server stops, and for all of the stop; both well within that of the process. */
+  heedMs: 1_000,
+  stopMs: 2_000,
   connectionsMax: 4_096,
   headerBytesMax: 16_384,
 } as const;
@@ -30,6 +33,7 @@ const timeouts = {
  */
 export class FastifyHttpListener implements HttpListener {
   #server: FastifyInstance | undefined;
+  readonly #running = new RunningRequests();
 
   async listen(options: ListenOptions): Promise<{ readonly port: number }> {
     const answering = new WeakMap<object, ServerResponse>();
@@ -38,7 +42,8 @@ export class FastifyHttpListener implements HttpListener {
       exposeHeadRoutes: false,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
-      forceCloseConnections: true,
+      // `close` ends connections itself, once their requests are answered.
+      forceCloseConnections: false,
       return503OnClosing: false,
       rewriteUrl: () => '/',
       http: {
@@ -56,7 +61,8 @@ export class FastifyHttpListener implements HttpListener {
         if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
         else if (!isAnswering) end(refusalOfParser(error));
         // Behind a whole request: its answer goes first, and the first line of the packet is that request's.
-        else if (response.req.complete) response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '' }));
+        else if (response.req.complete)
+          response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '', method: '' }));
         // Bytes in the middle of an answer would be read as a part of it.
         else if (response.headersSent) socket.destroy();
         else end(refusalOfParser(error));
@@ -67,11 +73,13 @@ export class FastifyHttpListener implements HttpListener {
     // Node's own answers to these have no body, and a CONNECT without a listener is cut off.
     server.server.on('checkExpectation', (request, response) => void refuse(request, response, options, expectationFailed(request)));
     server.server.on('connect', (request: IncomingMessage, socket: Socket) =>
-      socket.end(rawAnswer(options.onRefused({ status: 405, reason: 'CONNECT is for proxies', path: request.url ?? '' }))),
+      socket.end(
+        rawAnswer(options.onRefused({ status: 405, reason: 'CONNECT is for proxies', path: request.url ?? '', method: 'CONNECT' })),
+      ),
     );
     // Methods that fastify does not know have the hook through this; the handler itself never runs.
     server.setNotFoundHandler(() => undefined);
-    server.addHook('onRequest', (request, reply) => answer(request, reply, options));
+    server.addHook('onRequest', (request, reply) => answer(request, reply, { options, running: this.#running }));
     this.#server = server;
     try {
       await server.listen({ host: options.host, port: options.port });
@@ -82,8 +90,12 @@ export class FastifyHttpListener implements HttpListener {
     return { port: (server.server.address() as AddressInfo).port };
   }
 
+  /** Takes no more connections, aborts the work of running requests so that each is answered (503), and then cuts what is left. */
   async close(): Promise<void> {
-    await this.#server?.close();
+    const closed = this.#server?.close();
+    await this.#running.stop({ heedMsMax: timeouts.heedMs, stopMsMax: timeouts.stopMs });
+    this.#server?.server.closeAllConnections();
+    await closed;
   }
 }
 
@@ -102,36 +114,55 @@ const statusOfCode = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
 ]);
 
-/** The path of a request that could not be parsed, where its first line is in the last packet. */
+/** Method and path of a request that could not be parsed, where its first line is in the last packet. */
 const refusalOfParser = (error: ClientError) => {
   const head = error.rawPacket?.toString('latin1', 0, timeouts.headerBytesMax) ?? '';
-  const [, url = '', version] = /^[A-Z-]+ (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
+  const [, method = '', url = '', version] = /^([!#$%&'*+.^_`|~\w-]+) (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
   const isUnknownMethod = error.code === 'HPE_INVALID_METHOD' && version !== undefined;
   const status = isUnknownMethod ? 405 : (statusOfCode.get(error.code ?? '') ?? 400);
-  return { status, reason: error.message, path: pathOf(url) };
+  return { status, reason: error.message, path: pathOf(url), method: shortMethod(method) };
 };
 
-const answer = async (request: FastifyRequest, reply: FastifyReply, options: ListenOptions): Promise<FastifyReply> => {
-  const gone = new AbortController();
-  // `close` without a finished answer = the client went away.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(baseError('CANCELLED', 'the client closed the connection'));
-  });
-  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-    reply.hijack();
-    await refuse(request.raw, reply.raw, options, { status: 400, reason: 'an HTTP/1.1 request needs a host header' });
-    return reply;
-  }
-  const read = await readRequestBody(request.raw, options);
-  if (read.kind === 'whole') return send(reply, await options.handler(toHttpRequest(request, read.body, gone.signal)));
+const methodCharactersMax = 40;
+
+const shortMethod = (method: string): string => (method.length > methodCharactersMax ? `${method.slice(0, methodCharactersMax)}…` : method);
+
+type Outcome =
+  | { readonly kind: 'answered'; readonly response: HttpResponse }
+  | ({ readonly kind: 'refused' } & Refused)
+  /** The client went away. */
+  | { readonly kind: 'gone' };
+
+const stopping: Outcome = { kind: 'refused', status: 503, reason: 'send the request to another' };
+
+const answer = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  given: { readonly options: ListenOptions; readonly running: RunningRequests },
+): Promise<FastifyReply> => {
+  const { options, running } = given;
+  const own = running.add(reply.raw);
+  const outcome = await Promise.race([serve(request, options, own), own.late.then(() => stopping)]);
+  // That the work was cancelled is no answer to a client that is still there.
+  const isCancelled = outcome.kind === 'answered' && outcome.response.status === 499 && running.isStopping;
+  const last = isCancelled ? stopping : outcome;
+  if (last.kind === 'answered') return send(running.isStopping ? reply.header('connection', 'close') : reply, last.response);
   reply.hijack();
-  if (read.kind === 'refused') await refuse(request.raw, reply.raw, options, read);
+  if (last.kind === 'refused') await refuse(request.raw, reply.raw, options, last);
   return reply;
+};
+
+const serve = async (request: FastifyRequest, options: ListenOptions, { signal }: RunningRequest): Promise<Outcome> => {
+  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+    return { kind: 'refused', status: 400, reason: 'an HTTP/1.1 request needs a host header' };
+  const read = await readRequestBody(request.raw, options);
+  if (read.kind !== 'whole') return read;
+  return { kind: 'answered', response: await options.handler(toHttpRequest(request, read.body, signal)) };
 };
 
 /** Answers whole, lets the client read it while it still sends, and closes. */
 const refuse = async (request: IncomingMessage, response: ServerResponse, options: ListenOptions, refused: Refused): Promise<void> => {
-  const { status, headers, body } = options.onRefused({ ...refused, path: pathOf(urlOf(request)) });
+  const { status, headers, body } = options.onRefused({ ...refused, path: pathOf(urlOf(request)), method: request.method ?? '' });
   const text = typeof body === 'string' ? body : '';
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' });
   if (request.method !== 'HEAD') response.write(text);

@@ -3,10 +3,11 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { assert } from '../../base/index.js';
-import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreWrite } from '../index.js';
-import { platformError } from '../index.js';
+import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from '../index.js';
+import { describeShortage, platformError } from '../index.js';
 import { BallastFile } from './BallastFile.js';
 import { planReserve, type ReservePlan } from './planReserve.js';
+import { roomNeeded } from './roomNeeded.js';
 
 /**
  * OrderedStore on LMDB (R3, R7). `overlappingSync` is off, so that a commit resolves after its fsync and not before; concurrent
@@ -45,6 +46,10 @@ export class LmdbOrderedStore implements OrderedStore {
 
   get isFull(): boolean {
     return this.#isFull;
+  }
+
+  get shortage(): StoreShortage | undefined {
+    return this.#isFull && !this.#closed ? { freeBytes: this.#freeBytes(), neededBytes: roomNeeded(this.#reserveBytes) } : undefined;
   }
 
   refreshRoom(): void {
@@ -92,7 +97,7 @@ export class LmdbOrderedStore implements OrderedStore {
   #demandRoom(): void {
     if (this.#ballast.isHeld || this.#reserveBytes === 0) return;
     this.refreshRoom();
-    if (this.#isFull) throw storeFull();
+    if (this.#isFull) throw storeFull(this.shortage);
   }
 
   #plan(): ReservePlan {
@@ -109,6 +114,10 @@ export class LmdbOrderedStore implements OrderedStore {
     this.#isFull = plan.isFull;
     if (plan.ballast === 'write') this.#ballast.hold();
     if (plan.ballast === 'release') this.#ballast.release();
+  }
+
+  #freeBytes(): number {
+    return freeBytesOf(this.#folder) + this.#freePages() * pageBytes;
   }
 
   #freePages(): number {
@@ -128,7 +137,7 @@ export class LmdbOrderedStore implements OrderedStore {
     if (saysDiskFull(cause, this.#folder)) {
       this.#isFull = this.#reserveBytes > 0;
       this.#ballast.release();
-      return storeFull(cause);
+      return storeFull(this.shortage, cause);
     }
     return platformError('STORE_DAMAGED', 'the disk of the data folder refused a write', { cause });
   }
@@ -154,8 +163,10 @@ const causeOf = async (error: unknown): Promise<unknown> => {
   }
 };
 
-const storeFull = (cause?: unknown): unknown =>
-  platformError('STORE_FULL', 'no room on the disk of the data folder: the write was refused whole, reads go on', { cause });
+const storeFull = (shortage: StoreShortage | undefined, cause?: unknown): unknown => {
+  const text = `no room on the disk of the data folder${describeShortage(shortage)}: the write was refused whole, reads go on`;
+  return platformError('STORE_FULL', text, { cause, ...(shortage && { data: { ...shortage } }) });
+};
 
 // LMDB reports a short write on a full disk as EIO, so that the free space decides what it was.
 const saysDiskFull = (cause: unknown, folder: string): boolean => {

@@ -1,3 +1,5 @@
+import { roomNeeded } from './roomNeeded.js';
+
 /** The reserve for removals as it is, in bytes. */
 export interface ReserveState {
   readonly reserveBytes: number;
@@ -25,7 +27,7 @@ const diskLowBytes = 1024 * 1024;
  */
 export function planReserve({ reserveBytes, isHeld, isFull, diskFreeBytes, storeFreeBytes }: ReserveState): ReservePlan {
   if (isHeld) return diskFreeBytes < diskLowBytes ? { ballast: 'release', isFull: true } : { ballast: 'keep', isFull: false };
-  if (diskFreeBytes >= 2 * reserveBytes + diskLowBytes) return { ballast: reserveBytes > 0 ? 'write' : 'keep', isFull: false };
-  const floorBytes = isFull ? 2 * reserveBytes : reserveBytes;
+  if (diskFreeBytes >= roomNeeded(reserveBytes) + diskLowBytes) return { ballast: reserveBytes > 0 ? 'write' : 'keep', isFull: false };
+  const floorBytes = isFull ? roomNeeded(reserveBytes) : reserveBytes;
   return { ballast: 'keep', isFull: diskFreeBytes + storeFreeBytes < floorBytes };
 }
