@@ -10,6 +10,7 @@ import { MemoryAccount } from './MemoryAccount.js';
 import { MemoryLimit } from './MemoryLimit.js';
 import type { ExecutionOptions } from './options.js';
 import { Pacer } from './Pacer.js';
+import type { QueryMemory } from './QueryMemory.js';
 import { emptyStats } from './QueryStats.js';
 import type { ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
@@ -26,6 +27,8 @@ export interface FragmentRunnerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly options: ExecutionOptions;
+  /** Shared with the queries that this shard coordinates. */
+  readonly queryMemory: QueryMemory;
 }
 
 /**
@@ -49,6 +52,7 @@ export class FragmentRunner {
       yield* this.#rows(request, context);
     } finally {
       held.release();
+      context.memory.limit.end();
     }
     context.stats.peakMemoryUsage = context.memory.limit.peakBytes;
     await this.#demandOpen(request.transaction, signal);
@@ -76,10 +80,10 @@ export class FragmentRunner {
   }
 
   async #context(request: FragmentRequest, signal: AbortSignal): Promise<SequenceContext> {
-    const { shardId, models, clock, random, options, sharding } = this.#parts;
+    const { shardId, models, clock, random, options, sharding, queryMemory } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
-    const memory = new MemoryAccount(new MemoryLimit(request.memoryLimitBytes));
+    const memory = new MemoryAccount(new MemoryLimit(request.memoryLimitBytes, queryMemory));
     const pacer = new Pacer({
       clock,
       signal,

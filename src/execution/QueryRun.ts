@@ -12,6 +12,7 @@ import { MemoryAccount } from './MemoryAccount.js';
 import { MemoryLimit } from './MemoryLimit.js';
 import type { ExecutionOptions } from './options.js';
 import { Pacer } from './Pacer.js';
+import type { QueryMemory } from './QueryMemory.js';
 import type { QueryExtra, QueryRequest } from './QueryRequest.js';
 import { emptyStats } from './QueryStats.js';
 import { QueryTransaction } from './QueryTransaction.js';
@@ -34,6 +35,7 @@ export interface QueryRunParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly queryMemory: QueryMemory;
   readonly options: ExecutionOptions;
 }
 
@@ -104,7 +106,7 @@ export class QueryRun {
   }
 
   #makeContext(): SequenceContext {
-    const { id, request, executor, models, clock, random, options, ring, collections, plan } = this.#parts;
+    const { id, request, executor, models, clock, random, options, ring, collections, plan, queryMemory } = this.#parts;
     const { memoryLimit, maxWarningCount, failOnWarning } = request.options ?? {};
     const limits = {
       memoryLimitBytes: memoryLimit && memoryLimit > 0 ? memoryLimit : options.memoryLimitBytes,
@@ -113,7 +115,9 @@ export class QueryRun {
     };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const warnings = new WarningList(limits);
-    const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes));
+    const limit = new MemoryLimit(limits.memoryLimitBytes, queryMemory);
+    signal.addEventListener('abort', () => limit.end(), { once: true }); // every query ends with this
+    const memory = new MemoryAccount(limit);
     const pacer = new Pacer({
       clock,
       signal,

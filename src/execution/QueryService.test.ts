@@ -31,6 +31,7 @@ import {
 import { executionMethods } from './executionMethods.js';
 import { FragmentRunner } from './FragmentRunner.js';
 import { executionOptions } from './options.js';
+import { QueryMemory } from './QueryMemory.js';
 import type { QueryOptions } from './QueryRequest.js';
 import { QueryService } from './QueryService.js';
 import { ShardTransactions } from './ShardTransactions.js';
@@ -189,6 +190,7 @@ class ScriptedModels {
 class MemoryCluster {
   readonly clock = new HandClock();
   readonly models: ScriptedModels;
+  readonly memories = new Map<ShardId, QueryMemory>();
   readonly services = new Map<ShardId, QueryService>();
   readonly stores = new Map<ShardId, DocumentStore>();
   readonly coordinators = new Map<ShardId, TransactionCoordinator>();
@@ -238,7 +240,9 @@ class MemoryCluster {
     const models = { generateBatch: this.models.generateBatch.bind(this.models), embed: this.models.embedOn(shardId) };
     const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
-    const runner = new FragmentRunner({ shardId, transactions, sharding, models, ...parts, options: execution });
+    const queryMemory = new QueryMemory(execution.memoryTotalBytesMax);
+    this.memories.set(shardId, queryMemory);
+    const runner = new FragmentRunner({ queryMemory, shardId, transactions, sharding, models, ...parts, options: execution });
     server.register({ ...transactionMethods(local), ...executionMethods(runner) });
     this.#handlers.set(shardId, server.handle);
     this.stores.set(shardId, documents);
@@ -246,7 +250,7 @@ class MemoryCluster {
     this.coordinators.set(shardId, coordinator);
     this.locals.push(local);
     const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, ...parts };
-    this.services.set(shardId, new QueryService({ ...service, metrics: uncounted, options: execution }));
+    this.services.set(shardId, new QueryService({ ...service, queryMemory, metrics: uncounted, options: execution }));
   }
 
   #transport(from: ShardId): Transport {
@@ -651,6 +655,18 @@ describe('failures and bounds', () => {
     cluster.calls.length = 0;
     for (let shard = 0; shard < 3; shard++) await cluster.rows('FOR d IN passages FILTER d._key == @k RETURN d.text', { k: 'p07' }, shard);
     expect(cluster.calls.length).toBe(2);
+  });
+
+  it('gives back what it took of the memory of all queries, however it ends', async () => {
+    await failureOf(cluster.run('FOR i IN 1..100000 SORT i DESC RETURN i', { options: { memoryLimit: 100_000 } }));
+    await cluster.rows('FOR d IN passages SORT d._key DESC RETURN d');
+    const killed = new AbortController();
+    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+    const query = 'FOR i IN 1..50000 SORT i DESC RETURN i';
+    const cursor = await service.execute({ database: '_system', query, bindVars: {}, options: {}, signal: killed.signal });
+    for await (const _ of cursor.blocks) break;
+    killed.abort(platformError('TRANSPORT_LOST', 'the client left'));
+    for (const memory of cluster.memories.values()) expect(memory.usedBytes).toBe(0);
   });
 
   it('counts groups with what they take beside their keys', async () => {

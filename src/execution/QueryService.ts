@@ -7,6 +7,7 @@ import type { CollectionRef } from '../storage/index.js';
 import type { DistributedTransaction, TransactionCoordinator } from '../transactions/index.js';
 import { declareExecutionMetrics, type ExecutionMetrics } from './metrics.js';
 import type { ExecutionOptions } from './options.js';
+import type { QueryMemory } from './QueryMemory.js';
 import type { QueryCursor, QueryExtra, QueryRequest } from './QueryRequest.js';
 import { QueryRun } from './QueryRun.js';
 import { RunningQueries, type RunningQuery } from './RunningQueries.js';
@@ -34,6 +35,7 @@ export class QueryService {
   readonly #logger: Logger;
   readonly #metrics: ExecutionMetrics;
   readonly #options: ExecutionOptions;
+  readonly #queryMemory: QueryMemory;
   readonly #running: RunningQueries;
   /** For transactions of several queries; forgotten with them. */
   readonly #knownShards = new WeakMap<DistributedTransaction, Set<ShardId>>();
@@ -50,6 +52,7 @@ export class QueryService {
     readonly logger: Logger;
     readonly metrics: Metrics;
     readonly options: ExecutionOptions;
+    readonly queryMemory: QueryMemory;
   }) {
     this.#catalog = parts.catalog;
     this.#sharding = parts.sharding;
@@ -61,6 +64,7 @@ export class QueryService {
     this.#logger = parts.logger;
     this.#metrics = declareExecutionMetrics(parts.metrics);
     this.#options = parts.options;
+    this.#queryMemory = parts.queryMemory;
     this.#running = new RunningQueries(parts.options);
   }
 
@@ -141,6 +145,7 @@ export class QueryService {
       random: this.#random,
       logger: this.#logger,
       options: this.#options,
+      queryMemory: this.#queryMemory,
     });
     const { database, query: text } = query.request;
     // A cursor that nobody reads ends with its runtime, and must not stay listed.

@@ -17,6 +17,13 @@ export const executionErrors = {
       'The query holds more bytes at a time than its memoryLimit: what sorting, grouping, writes and results buffer, rows that wait for models, and the values that expressions make.',
     action: 'Raise memoryLimit, read fewer rows, or return less of each.',
   },
+  QUERIES_MEMORY_LIMIT: {
+    httpStatus: 503,
+    errorNum: 32,
+    retryable: true,
+    meaning: 'All queries of the shard together hold more bytes than `memoryTotalBytesMax`; the one that asked for more was ended.',
+    action: 'Retry later or on another shard; run fewer large queries at a time.',
+  },
   QUERY_UNKNOWN: {
     httpStatus: 404,
     errorNum: 1591,

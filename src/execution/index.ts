@@ -10,6 +10,7 @@ export { executionMethods } from './executionMethods.js';
 export { FragmentRunner, type FragmentRunnerParts } from './FragmentRunner.js';
 export { KeyGenerator } from './KeyGenerator.js';
 export { type ExecutionOptions, executionOptions } from './options.js';
+export { QueryMemory } from './QueryMemory.js';
 export type { QueryCursor, QueryExtra, QueryOptions, QueryRequest } from './QueryRequest.js';
 export { type Explanation, QueryService } from './QueryService.js';
 export type { EmbedStats, LlmStats, QueryStats } from './QueryStats.js';

@@ -3,6 +3,11 @@ import { z } from 'zod';
 /** Running queries. Model options are in `OPTIONS` of each call. */
 export const executionOptions = z.strictObject({
   memoryLimitBytes: z.int().min(1024).default(268_435_456).describe('bytes one query may buffer on one shard when it gives no memoryLimit'),
+  memoryTotalBytesMax: z
+    .int()
+    .min(1024)
+    .default(1_073_741_824)
+    .describe('bytes that all queries of one shard may hold together; beyond it the one that asks for more is ended'),
   runtimeMsMax: z.int().min(1).default(600_000).describe('a query that runs longer is killed when it gives no maxRuntime, ms'),
   frameBytesMax: z.int().min(1024).default(1_048_576).describe('rows of one frame between shards, bytes of their JSON, about'),
   requestBytesMax: z

@@ -6,6 +6,7 @@ import {
   executionMethods,
   FragmentRunner,
   LocalDocuments,
+  QueryMemory,
   QueryService,
   ShardTransactions,
 } from '../execution/index.js';
@@ -134,7 +135,9 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const localDocuments = new LocalDocuments({ documents: documentStore, options: config.storage });
   const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents'), options: config.execution });
 
+  const queryMemory = new QueryMemory(config.execution.memoryTotalBytesMax);
   const fragments = new FragmentRunner({
+    queryMemory,
     shardId: selfShardId,
     transactions: new ShardTransactions({ local: localTransactions, documents: documentStore }),
     sharding,
@@ -144,6 +147,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.execution,
   });
   const queries = new QueryService({
+    queryMemory,
     catalog,
     sharding,
     executor,
