@@ -83,6 +83,7 @@ export class RequestRouter {
         promptHash: xxh64(`${request.model}\n${prefix}`),
         excluded,
         scoreMin: request.route?.scoreMin,
+        isNamed: request.route?.isNamed ?? false,
       },
       {
         view: this.#topology(),

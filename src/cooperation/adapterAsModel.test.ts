@@ -12,7 +12,12 @@ const view = {
 
 it('takes the name of an adapter as its domain and base model, answered by no other', () => {
   const asked = { model: 'law', priority: 'low' };
-  expect(adapterAsModel(asked, view)).toEqual({ model: 'small', domain: 'law', priority: 'low', route: { fallback: 'fail' } });
+  expect(adapterAsModel(asked, view)).toEqual({
+    model: 'small',
+    domain: 'law',
+    priority: 'low',
+    route: { fallback: 'fail', isNamed: true },
+  });
   expect(adapterAsModel({ model: 'law', domain: 'law' }, view)).toMatchObject({ model: 'small', domain: 'law' });
 });
 

@@ -5,7 +5,7 @@ type Named = Pick<ClusterRequest, 'model' | 'domain' | 'route'>;
 
 /**
  * A request whose model is the name of an adapter, as vLLM's clients write it, becomes one for that domain of the adapter's base model;
- * who names the adapter wants no other, so the base model does not answer in its place. A model's own name comes first; a request that
+ * who names the adapter wants it however small its gain, and no other: the base model does not answer in its place. A model's own name comes first; a request that
  * names one adapter as its model and another domain stays as it is, and is refused for its unknown model.
  */
 export function adapterAsModel<Request extends Named>(request: Request, view: TopologyView): Request {
@@ -16,7 +16,7 @@ export function adapterAsModel<Request extends Named>(request: Request, view: To
     const announcement = announcements.find((one) => one.domain === model);
     if (!announcement) continue;
     const base = models.find(({ kind, digest }) => kind === 'chat' && digest === announcement.modelDigest);
-    return { ...request, model: base?.name ?? 'default', domain: model, route: { ...route, fallback: 'fail' } };
+    return { ...request, model: base?.name ?? 'default', domain: model, route: { ...route, fallback: 'fail', isNamed: true } };
   }
   return request;
 }
