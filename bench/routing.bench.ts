@@ -30,6 +30,7 @@ export async function routingBench(options: { readonly quick: boolean }): Promis
           promptHash: BigInt(i) << 40n,
           excluded: new Set(),
           scoreMin: undefined,
+          isNamed: false,
         },
         state,
       );

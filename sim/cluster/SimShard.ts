@@ -15,6 +15,7 @@ import { silentMetrics } from '../ports/silentMetrics.js';
 import { SimClock } from '../world/SimClock.js';
 import { SimProcess } from '../world/SimProcess.js';
 import type { SimWorld } from '../world/SimWorld.js';
+import { noAdapterFiles } from './noAdapterFiles.js';
 import { preparedRows } from './preparedRows.js';
 import { type SimAdapter, simScript } from './SimScript.js';
 import { simShardConfig } from './simShardConfig.js';
@@ -203,6 +204,7 @@ export class SimShard {
       transport: bug.wrapTransport?.(transport, site) ?? transport,
       listener: http.listenerOf(process),
       launcher: bug.wrapLauncher?.(launcher, site) ?? launcher,
+      adapterFiles: noAdapterFiles,
       productVersion: 'simulated',
     });
     return { process, store, launcher, shard, isReady: false };

@@ -8,6 +8,12 @@ import { shardConfig } from '../shard/index.js';
 export const startConfig = z.strictObject({
   dataFolder: z.string().min(1).describe('documents of this shard'),
   metadataFolder: z.string().min(1).describe('metadata shared by the shards of this machine'),
+  adapterFolder: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('adapters loaded over HTTP must lie below it; absent = any absolute path of this machine'),
+  adapterBytesMax: z.int().min(1).default(2_147_483_648).describe('largest adapter file loaded over HTTP, bytes'),
   certificates: z.strictObject({
     authority: z.string().min(1).describe('PEM file of the cluster’s authority'),
     certificate: z.string().min(1).describe('PEM file of this shard’s certificate'),

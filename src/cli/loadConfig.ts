@@ -31,6 +31,7 @@ const absolute = (config: StartConfig, folder: string): StartConfig => {
     ...config,
     dataFolder: at(config.dataFolder),
     metadataFolder: at(config.metadataFolder),
+    ...(config.adapterFolder !== undefined && { adapterFolder: at(config.adapterFolder) }),
     certificates: { authority: at(authority), certificate: at(certificate), key: at(key) },
     log: config.log.file === undefined ? config.log : { ...config.log, file: at(config.log.file) },
   };

@@ -13,6 +13,14 @@ const integer =
     throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}.`);
   };
 
+const decimal =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() !== '' && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`must be a number from ${min} to ${max}.`);
+  };
+
 const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
 
 /** Commands load their own parts only when they run: `--help` and `query` must not wait for the engine's libraries. */
@@ -32,6 +40,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--model <name|file>', 'chat model: a name of `model list`, or a GGUF file', 'default')
     .option('--embedding-model <name|file>', 'embedding model', 'default')
     .option('--adapter <domain=file>', 'LoRA adapter of a domain; the k-th goes to shard k mod N; repeatable', collect, [])
+    .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
     .option('--sample', 'load the sample database and its adapters', false)
@@ -82,6 +91,28 @@ const buildProgram = async (): Promise<Command> => {
     .action(async (name, options) => (await import('./commands/modelPullCommand.js')).modelPullCommand(name, options));
 
   const adapter = program.command('adapter').description('LoRA adapters');
+  adapter
+    .command('load')
+    .description('load an adapter on the shard that is asked, and announce it')
+    .requiredOption('--domain <name>', 'its domain')
+    .requiredOption('--file <file>', 'GGUF file on the shard’s machine')
+    .option('--scale <number>', 'strength', decimal(0, 100), 1)
+    .option('--accuracy-delta <number>', 'declared gain, instead of FILE.evaluation.json', decimal(-1, 1))
+    .option('--url <url>', 'the shard', defaultUrl)
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/adapterLoadCommand.js')).adapterLoadCommand(options));
+  adapter
+    .command('unload')
+    .description('withdraw a domain from the shard that is asked, wait for its requests, free its adapter')
+    .requiredOption('--domain <name>', 'its domain')
+    .option('--url <url>', 'the shard', defaultUrl)
+    .action(async (options) => (await import('./commands/adapterUnloadCommand.js')).adapterUnloadCommand(options));
+  adapter
+    .command('list')
+    .description('the adapters of all shards')
+    .option('--url <url>', 'any shard', defaultUrl)
+    .option('--json', 'print JSON', false)
+    .action(async (options) => (await import('./commands/adapterListCommand.js')).adapterListCommand(options));
   adapter
     .command('evaluate')
     .description('measure an adapter on held-out questions')

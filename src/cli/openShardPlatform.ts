@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asId, type ShardId } from '../base/index.js';
 import { ChecksummedStore } from '../platform/index.js';
@@ -15,6 +16,7 @@ import {
   PrometheusMetrics,
 } from '../platform/node/index.js';
 import type { ShardPlatform } from '../shard/index.js';
+import { DiskAdapterFiles } from './DiskAdapterFiles.js';
 import { openDataFolder } from './openDataFolder.js';
 import { productVersion } from './productVersion.js';
 import type { StartConfig } from './StartConfig.js';
@@ -61,6 +63,11 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
       engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
       stopMsMax: limits.engineStopMsMax,
       logger,
+    }),
+    adapterFiles: new DiskAdapterFiles({
+      folder: config.adapterFolder,
+      listFile: join(config.dataFolder, 'adapters.json'),
+      bytesMax: config.adapterBytesMax,
     }),
     productVersion: await productVersion(),
   };

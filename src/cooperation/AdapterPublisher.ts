@@ -1,16 +1,18 @@
 import type { AdapterCapabilityAnnouncement, GossipProtocol } from '../membership/index.js';
-import type { Clock, Logger, ModelService } from '../platform/index.js';
+import type { AdapterFigures, Clock, Logger, ModelService } from '../platform/index.js';
 
 /** An adapter this shard should serve, with the figures known of it. */
 export interface AdapterToPublish {
   readonly domain: string;
   readonly path: string;
   readonly scale: number;
-  readonly figures: Pick<
-    AdapterCapabilityAnnouncement,
-    'accuracyDelta' | 'baseAccuracy' | 'adapterAccuracy' | 'performanceDeltaP99Ms' | 'trainingSamples' | 'federationRound' | 'source'
-  >;
+  /** SHA-256 of the content that is meant; a file of another content is refused. */
+  readonly digest?: string;
+  readonly figures: AdapterFigures;
 }
+
+/** Withdrawn announcements that stay in the shard's entry; the entry is replaced as a whole, so that the oldest may go. */
+const tombstonesMax = 32;
 
 /** Loads, then announces (R21): the cluster hears of an adapter only once it can be used, and success is reported after both. */
 export class AdapterPublisher {
@@ -31,12 +33,19 @@ export class AdapterPublisher {
     this.#logger = parts.logger;
   }
 
-  /** Errors: ADAPTER_INVALID, ENGINE_LOADING; nothing is announced then. */
+  /** What this shard announces and has not withdrawn. */
+  announced(): readonly AdapterCapabilityAnnouncement[] {
+    return this.#gossip.ownAnnouncements().filter(({ withdrawn }) => !withdrawn);
+  }
+
+  /** Errors: ADAPTER_INVALID, ADAPTER_IN_USE (it is being unloaded), ENGINE_LOADING; nothing is announced then. */
   async publish(adapter: AdapterToPublish, signal: AbortSignal): Promise<AdapterCapabilityAnnouncement> {
-    const { digest, modelDigest, scale } = await this.#modelService.loadAdapter({ path: adapter.path, scale: adapter.scale }, signal);
+    const { path, domain } = adapter;
+    const asked = { path, scale: adapter.scale, ...(adapter.digest !== undefined && { digest: adapter.digest }) };
+    const { digest, modelDigest, scale } = await this.#modelService.loadAdapter(asked, signal);
     const announcement: AdapterCapabilityAnnouncement = {
       shardId: this.#gossip.view().selfShardId,
-      domain: adapter.domain,
+      domain,
       adapterDigest: digest,
       modelDigest,
       scale,
@@ -44,16 +53,38 @@ export class AdapterPublisher {
       announcedAt: this.#clock.nowMs(),
       withdrawn: false,
     };
-    const others = this.#gossip.ownAnnouncements().filter((one) => one.adapterDigest !== digest || one.domain !== adapter.domain);
-    this.#gossip.announce({ announcements: [...others, announcement] });
-    this.#logger.info('adapter.announced', { domain: adapter.domain, adapter: digest, accuracyDelta: adapter.figures.accuracyDelta });
+    const others = this.#gossip.ownAnnouncements().filter((one) => one.adapterDigest !== digest || one.domain !== domain);
+    this.#announce([...others, announcement]);
+    this.#logger.info('adapter.announced', { domain, adapter: digest, accuracyDelta: adapter.figures.accuracyDelta });
     return announcement;
   }
 
-  /** Withdraws before it unloads, so that no request is sent to what is going away. */
-  async withdraw(digest: string, signal: AbortSignal): Promise<void> {
-    const announcements = this.#gossip.ownAnnouncements().map((one) => (one.adapterDigest === digest ? { ...one, withdrawn: true } : one));
-    this.#gossip.announce({ announcements });
-    await this.#modelService.unloadAdapter(digest, signal);
+  /** Says that the domain is served no more, so that no request is sent to what is going away. Returns the adapters nothing else names. */
+  withdraw(domain: string): readonly string[] {
+    const going = this.announced().filter((one) => one.domain === domain);
+    this.#withdraw((one) => one.domain === domain);
+    const named = new Set(this.announced().map(({ adapterDigest }) => adapterDigest));
+    return [...new Set(going.map(({ adapterDigest }) => adapterDigest))].filter((digest) => !named.has(digest));
+  }
+
+  /** Frees what was withdrawn, once its last request has ended. Errors: ADAPTER_UNKNOWN, those of the signal. */
+  free(digest: string, signal: AbortSignal): Promise<void> {
+    return this.#modelService.unloadAdapter(digest, signal);
+  }
+
+  /** An adapter that the engine could not load again after a crash is not announced any longer. */
+  withdrawLost(): void {
+    const loaded = new Set(this.#modelService.adapters().map(({ digest }) => digest));
+    if (this.announced().some(({ adapterDigest }) => !loaded.has(adapterDigest)))
+      this.#withdraw(({ adapterDigest }) => !loaded.has(adapterDigest));
+  }
+
+  #withdraw(isGoing: (one: AdapterCapabilityAnnouncement) => boolean): void {
+    this.#announce(this.#gossip.ownAnnouncements().map((one) => (isGoing(one) ? { ...one, withdrawn: true } : one)));
+  }
+
+  #announce(all: readonly AdapterCapabilityAnnouncement[]): void {
+    const tombstones = all.filter(({ withdrawn }) => withdrawn).slice(-tombstonesMax);
+    this.#gossip.announce({ announcements: [...tombstones, ...all.filter(({ withdrawn }) => !withdrawn)] });
   }
 }

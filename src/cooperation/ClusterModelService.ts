@@ -50,7 +50,8 @@ export class ClusterModelService {
   }
 
   /** Starts with `routed`, again after a retry; then the events of GenerateEvent. */
-  async *generate(request: ClusterRequest, signal: AbortSignal): AsyncGenerator<ClusterEvent, void, void> {
+  async *generate(asked: ClusterRequest, signal: AbortSignal): AsyncGenerator<ClusterEvent, void, void> {
+    const request = this.#router.resolve(asked);
     const deadline = deadlineSignal({ clock: this.#clock, deadlineMs: request.timeoutMs + this.#options.admissionTimeoutMs, signal });
     const excluded = new Set<ShardId>();
     let hasText = false;
@@ -68,7 +69,7 @@ export class ClusterModelService {
         } catch (thrown) {
           const error = toOstrakaError(thrown);
           this.#judge(error, route.report.shardId, { hasText, attempt, gaveUp: deadline.signal.aborted });
-          excluded.add(route.report.shardId);
+          if (!this.#hasUnloaded(error, route.report)) excluded.add(route.report.shardId);
         } finally {
           route.release();
         }
@@ -96,7 +97,10 @@ export class ClusterModelService {
     entries: readonly ClusterRequest[],
     signal: AbortSignal,
   ): { readonly results: AsyncIterable<BatchResult>; readonly report: ScatterReport } {
-    return this.#scatter.run(entries, signal);
+    return this.#scatter.run(
+      entries.map((entry) => this.#router.resolve(entry)),
+      signal,
+    );
   }
 
   /** Embeds on this shard: texts do not leave it (R28). */
@@ -115,7 +119,12 @@ export class ClusterModelService {
 
   /** The route a request would take, for EXPLAIN. */
   plan(request: Pick<ClusterRequest, 'domain' | 'model' | 'messages' | 'route'>) {
-    return this.#router.plan(request, new Set());
+    return this.#router.plan(this.#router.resolve(request), new Set());
+  }
+
+  /** The adapter went between the decision and the arrival, and is known to be gone: the shard itself is as good as before. */
+  #hasUnloaded({ code }: OstrakaError, { shardId, adapterDigest }: RoutingReport): boolean {
+    return code === 'ADAPTER_UNKNOWN' && adapterDigest !== undefined && !this.#router.announces(shardId, adapterDigest);
   }
 
   async *#attempt(request: ClusterRequest, routing: RoutingReport, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {

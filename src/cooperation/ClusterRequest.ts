@@ -14,7 +14,8 @@ export interface ClusterRequest {
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Counts from admission, ms. */
   readonly timeoutMs: number;
-  readonly route?: { readonly scoreMin?: number; readonly fallback: 'hash' | 'fail' };
+  /** `isNamed`: the domain is the name of an adapter that the caller wants, not a subject. */
+  readonly route?: { readonly scoreMin?: number; readonly fallback: 'hash' | 'fail'; readonly isNamed?: boolean };
 }
 
 /** Who answers and why. */

@@ -4,6 +4,7 @@ import { type Clock, platformError } from '../platform/index.js';
 import type { AdaptiveShardRouter, Reservations, RouteCandidate, RoutePlan } from '../routing/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
+import { adapterAsModel } from './adapterAsModel.js';
 import type { ClusterRequest, RoutingReport } from './ClusterRequest.js';
 import { cooperationError } from './errors.js';
 import type { CooperationMetrics } from './metrics.js';
@@ -46,6 +47,17 @@ export class RequestRouter {
     this.#metrics = parts.metrics;
   }
 
+  /** The request with the name of an adapter as its model resolved. */
+  resolve<Request extends Pick<ClusterRequest, 'model' | 'domain' | 'route'>>(request: Request): Request {
+    return adapterAsModel(request, this.#topology());
+  }
+
+  /** Whether a shard still says that it has an adapter. */
+  announces(shardId: ShardId, adapterDigest: string): boolean {
+    const member = this.#topology().members.find((one) => one.shardId === shardId);
+    return member?.announcements.some((one) => one.adapterDigest === adapterDigest) ?? false;
+  }
+
   /** Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE. */
   reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>): ReservedRoute {
     const plan = this.plan(request, excluded);
@@ -71,6 +83,7 @@ export class RequestRouter {
         promptHash: xxh64(`${request.model}\n${prefix}`),
         excluded,
         scoreMin: request.route?.scoreMin,
+        isNamed: request.route?.isNamed ?? false,
       },
       {
         view: this.#topology(),

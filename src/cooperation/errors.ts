@@ -16,6 +16,27 @@ export const cooperationErrors = {
     meaning: 'No shard qualifies for the domain and the request forbids a fallback.',
     action: 'Load an adapter for the domain, or allow the fallback.',
   },
+  ADAPTER_DOMAIN_TAKEN: {
+    httpStatus: 409,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'The shard serves another adapter, or the same one with another scale, under this domain.',
+    action: 'Unload the domain first, or choose another name.',
+  },
+  ADAPTERS_FULL: {
+    httpStatus: 409,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'The shard serves as many adapters as it may.',
+    action: 'Unload one, load it on another shard, or raise `cooperation.adaptersMax`.',
+  },
+  ADAPTERS_BUSY: {
+    httpStatus: 429,
+    errorNum: 8105,
+    retryable: true,
+    meaning: 'As many loads and unloads of adapters as the shard queues are waiting for their turn.',
+    action: 'Retry in a few seconds.',
+  },
   STREAM_INTERRUPTED: {
     httpStatus: 503,
     errorNum: 8201,

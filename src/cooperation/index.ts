@@ -1,5 +1,6 @@
 // cooperation: what shards do together for an answer: routing with retries, scattered batches, load-then-announce (R24, R25, paper §IV).
 export { AdapterPublisher, type AdapterToPublish } from './AdapterPublisher.js';
+export { type AdapterLoad, AdapterService } from './AdapterService.js';
 export { ClusterModelService } from './ClusterModelService.js';
 export type {
   BatchOutcome,

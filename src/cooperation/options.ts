@@ -13,6 +13,16 @@ export const cooperationOptions = z.strictObject({
     .default(40)
     .describe('for the estimate of a batch: its deadline is twice the estimate if that is longer'),
   batchEntriesMax: z.int().min(1).default(256).describe('entries of one scatter'),
+  adaptersMax: z.int().min(1).max(192).default(64).describe('adapters of one shard; no more are loaded at run time'),
+  adapterLoadMsMax: z.int().min(1).default(60_000).describe('longest load of an adapter at run time, ms'),
+  adapterUnloadMsMax: z
+    .int()
+    .min(1)
+    .default(60_000)
+    .describe(
+      'an unload waits so long for running requests; then it answers ADAPTER_IN_USE and the adapter goes with the last of them, ms',
+    ),
+  adapterChangesQueuedMax: z.int().min(1).default(16).describe('loads and unloads of adapters that wait for their turn'),
   eventsQueuedMax: z.int().min(16).default(4_096).describe('events of one request that may wait for its reader'),
 });
 

@@ -1,4 +1,4 @@
-import type { ClusterModelService } from '../cooperation/index.js';
+import type { AdapterService, ClusterModelService } from '../cooperation/index.js';
 import type { DocumentService, QueryService } from '../execution/index.js';
 import type { TopologyView } from '../membership/index.js';
 import type { Clock, Metrics, Random } from '../platform/index.js';
@@ -13,6 +13,7 @@ import { documentRoutes } from './data/documentRoutes.js';
 import { queryRoutes } from './data/queryRoutes.js';
 import { runningQueryRoutes } from './data/runningQueryRoutes.js';
 import { versionRoutes } from './data/versionRoutes.js';
+import { adapterRoutes } from './models/adapterRoutes.js';
 import { chatRoutes } from './models/chatRoutes.js';
 import { completionRoutes } from './models/completionRoutes.js';
 import { embeddingRoutes } from './models/embeddingRoutes.js';
@@ -29,6 +30,7 @@ export function gatewayRoutes(parts: {
   readonly queries: QueryService;
   readonly cursors: CursorStore;
   readonly models: ClusterModelService;
+  readonly adapters: AdapterService;
   readonly executor: RemoteExecutor;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -59,6 +61,7 @@ export function gatewayRoutes(parts: {
     ...completionRoutes(completions),
     ...tokenRoutes(parts),
     ...embeddingRoutes({ models: parts.models, random: parts.random, textsMax: options.textsMax }),
+    ...adapterRoutes(parts),
     ...modelListRoutes(parts),
     ...healthRoutes(parts),
     ...clusterRoutes(parts),

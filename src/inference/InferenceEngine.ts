@@ -154,8 +154,9 @@ export class InferenceEngine implements ModelService {
     }
     const loaded = this.#adapters.get(digest);
     if (loaded?.scale === adapter.scale) return loaded;
-    const state = loaded === undefined ? 'being unloaded' : `loaded with scale ${loaded.scale}`;
-    throw platformError('ADAPTER_INVALID', `adapter ${digest} is ${state}`, { data: { adapterDigest: digest } });
+    const data = { adapterDigest: digest };
+    if (loaded === undefined) throw platformError('ADAPTER_IN_USE', `adapter ${digest} is being unloaded`, { data });
+    throw platformError('ADAPTER_INVALID', `adapter ${digest} is loaded with scale ${loaded.scale}: a file has one scale`, { data });
   }
 
   async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {

@@ -173,6 +173,30 @@ describe('EngineSupervisor (R18)', () => {
     await expect(service.unloadAdapter(kept.digest, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
   });
 
+  it('does not serve after a restart what was unloaded while the next engine loaded it', async () => {
+    let onLoaded = async (): Promise<void> => undefined;
+    const { launcher, service, clock } = await open((inner) => ({
+      launch: async (asked, launchSignal) => {
+        const launched = await inner.launch(asked, launchSignal);
+        const load = launched.modelService.loadAdapter.bind(launched.modelService);
+        launched.modelService.loadAdapter = async (adapter, loadSignal) => {
+          const loaded = await load(adapter, loadSignal);
+          await onLoaded();
+          return loaded;
+        };
+        return launched;
+      },
+    }));
+    const { digest } = await service.loadAdapter({ path: 'one', scale: 1 }, signal);
+    onLoaded = () => service.unloadAdapter(digest, signal);
+    await launcher.crash();
+    while (service.enginePid === 0) await clock.sleep(10);
+    expect(service.adapters()).toEqual([]);
+    await expect(read(service.generate(request('x', { adapterDigest: digest }), signal))).rejects.toMatchObject({
+      code: 'ADAPTER_UNKNOWN',
+    });
+  });
+
   it('answers ENGINE_LOADING when no engine comes in time, and keeps trying', async () => {
     let launches = 0;
     const { launcher, service, clock } = await open((inner) => ({

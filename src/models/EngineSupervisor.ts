@@ -180,7 +180,8 @@ export class EngineSupervisor implements ModelService {
   async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
     if (!this.#adapters.delete(digest)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${digest} is loaded`, { data: { digest } });
     this.#tell({ kind: 'adapters' });
-    const engine = await this.#whenReady(signal);
+    const engine = this.#engine;
+    if (engine === undefined) return; // the next one does not serve it
     try {
       await engine.modelService.unloadAdapter(digest, signal);
     } catch (error) {
@@ -315,12 +316,19 @@ export class EngineSupervisor implements ModelService {
         this.#dropAdapter(digest, thrown);
       }
     }
+    await this.#freeUnwanted(engine, signal);
     if (signal.aborted) {
       await engine.stop();
       throw toAbortError(signal);
     }
     this.#up(engine);
     return engine;
+  }
+
+  /** What was unloaded while the engine loaded it. Each turn frees one; what is loaded anew waits for the engine to be up. */
+  async #freeUnwanted({ modelService }: LaunchedEngine, signal: AbortSignal): Promise<void> {
+    const unwanted = () => modelService.adapters().find(({ digest }) => !this.#adapters.has(digest));
+    for (let adapter = unwanted(); adapter !== undefined; adapter = unwanted()) await modelService.unloadAdapter(adapter.digest, signal);
   }
 
   #dropAdapter(digest: string, thrown: unknown): void {

@@ -14,6 +14,8 @@ export interface RouteRequest {
   readonly excluded: ReadonlySet<ShardId>;
   /** No candidate below this score. */
   readonly scoreMin: number | undefined;
+  /** The caller names the adapter itself: it answers however small its gain, after any that reaches a tier. */
+  readonly isNamed: boolean;
 }
 
 /** Everything the router looks at, given as data. */
@@ -61,8 +63,8 @@ export class AdaptiveShardRouter {
     const { scoreMin } = request;
     const allowed = scoreMin === undefined ? capable : capable.filter(({ score }) => score >= scoreMin);
     const tier = this.#options.tiers.find((threshold) => allowed.some((one) => deltaOf(one) > threshold));
-    if (tier === undefined) return undefined;
-    const qualified = allowed.filter((one) => deltaOf(one) > tier);
+    if (tier === undefined && !(request.isNamed && allowed.length > 0)) return undefined;
+    const qualified = tier === undefined ? allowed : allowed.filter((one) => deltaOf(one) > tier);
     return { decision: 'domain', tier, fallbackReason: undefined, candidates: this.#rank(qualified) };
   }
 

@@ -53,7 +53,7 @@ const route = (
   state: { readonly closed?: ShardId; readonly reserved?: (shardId: ShardId) => number } = {},
 ) =>
   router.route(
-    { domain: 'law', model: 'default', promptHash: 0n, excluded: new Set(), scoreMin: undefined, ...request },
+    { domain: 'law', model: 'default', promptHash: 0n, excluded: new Set(), scoreMin: undefined, isNamed: false, ...request },
     {
       view: { epoch: 1, selfShardId: id(0), members },
       ring,
@@ -71,6 +71,14 @@ describe('score (E1)', () => {
 });
 
 describe('routing by domain (paper §IV-A)', () => {
+  it('an adapter below the tiers answers only who names it, and there is none to name on a shard without one', () => {
+    const members = [member(0), member(1, { announcements: [announce(-0.2)] })];
+    expect(route(members).decision).not.toBe('domain');
+    const named = route(members, { isNamed: true });
+    expect([named.decision, named.tier, order(named)]).toEqual(['domain', undefined, ['shard-1']]);
+    expect(route([member(0)], { isNamed: true }).decision).not.toBe('domain');
+  });
+
   it.each([
     [[0.5, 0.7, 0.9], 0.8, ['shard-2']],
     [[0.5, 0.7, 0.8], 0.6, ['shard-2', 'shard-1']],

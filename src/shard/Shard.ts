@@ -1,5 +1,5 @@
 import { asId, type ShardId, toOstrakaError } from '../base/index.js';
-import type { AdapterPublisher } from '../cooperation/index.js';
+import type { AdapterPublisher, AdapterService } from '../cooperation/index.js';
 import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
 import type { EngineSupervisor } from '../models/index.js';
@@ -37,6 +37,7 @@ export interface ShardParts {
   readonly transactions: TransactionCoordinator;
   readonly engine: EngineSupervisor;
   readonly publisher: AdapterPublisher;
+  readonly adapters: AdapterService;
   readonly cursors: CursorStore;
   readonly gateway: Gateway;
 }
@@ -142,15 +143,19 @@ export class Shard {
   }
 
   async #startEngine(): Promise<void> {
-    const { engine, gossip, publisher, config } = this.#parts;
+    const { engine, gossip, publisher, adapters, config } = this.#parts;
     engine.onChange((change) => {
-      if (change.kind === 'adapters') return;
+      if (change.kind === 'adapters') {
+        publisher.withdrawLost();
+        return;
+      }
       this.#isEngineUp = change.kind === 'up';
       const models = engine.models().map(({ name, digest, kind }) => ({ name, digest, kind }));
       gossip.announce({ ready: this.#isEngineUp, models });
     });
     await engine.start(this.#stopping.signal);
     for (const adapter of config.process.adapters) await publisher.publish(adapter, this.#stopping.signal);
+    await adapters.restore(this.#stopping.signal);
   }
 
   #startLoops(): void {

@@ -1,5 +1,12 @@
 import { asId, type ShardId } from '../base/index.js';
-import { AdapterPublisher, ClusterModelService, declareCooperationMetrics, modelMethods, RequestRouter } from '../cooperation/index.js';
+import {
+  AdapterPublisher,
+  AdapterService,
+  ClusterModelService,
+  declareCooperationMetrics,
+  modelMethods,
+  RequestRouter,
+} from '../cooperation/index.js';
 import {
   DocumentService,
   documentMethods,
@@ -14,6 +21,7 @@ import { CursorStore, Gateway, gatewayRoutes } from '../gateway/index.js';
 import { GossipProtocol, gossipMethods, ShardRegistration } from '../membership/index.js';
 import { EngineSupervisor } from '../models/index.js';
 import type {
+  AdapterFiles,
   Clock,
   EngineLauncher,
   HttpListener,
@@ -44,6 +52,7 @@ export interface ShardPlatform {
   readonly transport: Transport;
   readonly listener: HttpListener;
   readonly launcher: EngineLauncher;
+  readonly adapterFiles: AdapterFiles;
   /** Version of the product, for clients that ask. */
   readonly productVersion: string;
 }
@@ -131,6 +140,14 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     onUnreachable: (shardId, refused) => gossip.reportUnreachable(shardId, refused),
   });
   const publisher = new AdapterPublisher({ modelService: engine, gossip, clock, logger });
+  const adapters = new AdapterService({
+    publisher,
+    files: platform.adapterFiles,
+    topology: () => gossip.view(),
+    clock,
+    logger,
+    options: config.cooperation,
+  });
 
   const localDocuments = new LocalDocuments({ documents: documentStore, options: config.storage });
   const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents'), options: config.execution });
@@ -175,6 +192,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
       queries,
       cursors,
       models,
+      adapters,
       executor,
       metrics,
       clock,
@@ -214,6 +232,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     transactions,
     engine,
     publisher,
+    adapters,
     cursors,
     gateway,
   });

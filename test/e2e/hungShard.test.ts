@@ -41,6 +41,7 @@ describe('a shard that hangs', () => {
         model: models.chat.name,
         embeddingModel: models.embedding.name,
         adapters: [],
+        adapterFolder: undefined,
         sequences: 2,
         contextTokens: 512,
         withSample: false,

@@ -1,4 +1,5 @@
 import { HttpClient } from '../HttpClient.js';
+import { printTable } from '../printTable.js';
 
 interface ClusterAnswer {
   readonly epoch: number;
@@ -50,14 +51,3 @@ export async function statusCommand(options: { readonly url: string; readonly js
     ]),
   );
 }
-
-const printTable = (rows: readonly (readonly string[])[]): void => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  for (const row of rows)
-    process.stdout.write(
-      `${row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd()}\n`,
-    );
-};

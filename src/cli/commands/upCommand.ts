@@ -18,6 +18,7 @@ export interface UpFlags {
   readonly model: string;
   readonly embeddingModel: string;
   readonly adapter: readonly string[];
+  readonly adapterFolder?: string;
   readonly sequences: number;
   readonly context: number;
   readonly sample: boolean;
@@ -72,6 +73,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   model: flags.model,
   embeddingModel: flags.embeddingModel,
   adapters: [...(flags.sample ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
+  adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,
   contextTokens: flags.context,
   withSample: flags.sample,

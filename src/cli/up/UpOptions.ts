@@ -6,6 +6,8 @@ export interface UpOptions {
   readonly model: string;
   readonly embeddingModel: string;
   readonly adapters: readonly { readonly domain: string; readonly file: string }[];
+  /** Adapters loaded over HTTP must lie below it; undefined = any absolute path. */
+  readonly adapterFolder: string | undefined;
   readonly sequences: number;
   readonly contextTokens: number;
   readonly withSample: boolean;

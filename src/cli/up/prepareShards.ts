@@ -108,6 +108,7 @@ const configOf = (
       certificate: certificate(`${shardId}.pem`),
       key: certificate(`${shardId}.key`),
     },
+    ...(options.adapterFolder !== undefined && { adapterFolder: options.adapterFolder }),
     log: { level: 'info', file: join(folder, 'log.jsonl') },
     ...(options.recordFramesFolder === undefined ? {} : { recordFramesFile: join(options.recordFramesFolder, `${shardId}.jsonl`) }),
     shard: {

@@ -33,7 +33,7 @@ export async function readFigures(file: string, digest: string) {
     throw error;
   });
   if (text === undefined) return declared;
-  const parsed = evaluation.safeParse(JSON.parse(text));
+  const parsed = evaluation.safeParse(parseJson(text));
   if (!parsed.success)
     throw cliError('CONFIG_INVALID', `${path}: ${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
   if (parsed.data.adapterDigest !== digest)
@@ -49,3 +49,12 @@ export async function readFigures(file: string, digest: string) {
     source: 'measured' as const,
   };
 }
+
+/** What is no JSON is of another form, too. */
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

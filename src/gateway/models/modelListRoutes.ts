@@ -1,15 +1,12 @@
-import type { TopologyView } from '../../membership/index.js';
+import type { TopologyMember, TopologyView } from '../../membership/index.js';
 import { platformError } from '../../platform/index.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
 
-/** GET /v1/models: the models that living shards serve, and `default`. */
+/** GET /v1/models: the models that living shards serve, `default`, and their adapters with the model they belong to as `parent`. */
 export function modelListRoutes(parts: { readonly topology: () => TopologyView }): readonly Route[] {
   const style = 'openai' as const;
-  const list = () => {
-    const names = parts.topology().members.flatMap(({ health, models }) => (health === 'alive' ? models.map(({ name }) => name) : []));
-    return ['default', ...new Set(names)].map((id) => ({ id, object: 'model', created: 0, owned_by: 'ostraka' }));
-  };
+  const list = () => modelsOf(parts.topology().members.filter(({ health }) => health === 'alive'));
   return [
     { method: 'GET', pattern: '/v1/models', style, handle: async () => responses.json(200, { object: 'list', data: list() }) },
     {
@@ -24,3 +21,18 @@ export function modelListRoutes(parts: { readonly topology: () => TopologyView }
     },
   ];
 }
+
+/** A domain that is called as a model is not listed: the model answers to that name. */
+const modelsOf = (members: readonly TopologyMember[]) => {
+  const common = { object: 'model', created: 0, owned_by: 'ostraka' };
+  const names = new Set(['default', ...members.flatMap(({ models }) => models.map(({ name }) => name))]);
+  const parents = new Map(
+    members.flatMap(({ announcements, models }) =>
+      announcements.map(
+        ({ domain, modelDigest }) => [domain, models.find(({ digest }) => digest === modelDigest)?.name ?? 'default'] as const,
+      ),
+    ),
+  );
+  const adapters = [...parents].filter(([domain]) => !names.has(domain));
+  return [...[...names].map((id) => ({ id, ...common })), ...adapters.map(([id, parent]) => ({ id, ...common, parent }))];
+};

@@ -149,7 +149,8 @@ export class LlamaStepBackend implements StepBackend {
 
   loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string } {
     const refuse = (reason: string, cause?: unknown) => platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}`, { cause });
-    const { digest } = checkModelFile(adapter.path, refuse);
+    const { digest, type } = checkModelFile(adapter.path, refuse);
+    if (type !== 'adapter') throw refuse(`it is a GGUF file of type ${type ?? 'model'}, no adapter`);
     if (adapter.digest !== undefined && adapter.digest !== digest) throw refuse(`its SHA-256 is ${digest}, expected ${adapter.digest}`);
     if (this.#adapters.has(digest)) return { digest };
     const pointer = this.#model.api.adapterInit(this.#model.model, adapter.path);

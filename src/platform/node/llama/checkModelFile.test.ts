@@ -46,6 +46,16 @@ describe('checkModelFile: nothing that native code could fall over', () => {
     );
   });
 
+  it.each(['general.type', 'general.architecture', 'adapter.type', 'adapter.lora.alpha'])(
+    'refuses another type of %s, over which native code would end the process',
+    (key) => {
+      const at = adapter.indexOf(key) + key.length;
+      const wrong = Buffer.alloc(4);
+      wrong.writeUInt32LE(adapter.readUInt32LE(at) === 6 ? 5 : 4); // four bytes wide, as a number is
+      expect(() => check(changed(at, wrong))).toThrowError(new RegExp(`the metadata entry ${key} has the wrong type`));
+    },
+  );
+
   it.each([
     ['nothing', Buffer.alloc(0), /too short/],
     ['no magic', Buffer.alloc(100, 7), /not a GGUF/],

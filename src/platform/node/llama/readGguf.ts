@@ -9,7 +9,14 @@ export interface GgufFacts {
 }
 
 const magic = 0x46554747; // "GGUF", little-endian
-const valueTypes = { u32: 4, text: 8, array: 9 } as const;
+const valueTypes = { u32: 4, f32: 6, text: 8, array: 9 } as const;
+/** Entries that native code reads without a look at their type, and ends the process over another one. */
+const typedKeys = new Map<string, number>([
+  ['general.type', valueTypes.text],
+  ['general.architecture', valueTypes.text],
+  ['adapter.type', valueTypes.text],
+  ['adapter.lora.alpha', valueTypes.f32],
+]);
 const scalarBytes: readonly (number | undefined)[] = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
 const alignmentDefault = 32;
 const dimensionsMax = 4;
@@ -74,12 +81,20 @@ const readEntries = (cursor: GgufCursor, entries: number): { readonly type: stri
   for (let i = 0; i < entries; i++) {
     const key = cursor.text();
     const valueType = cursor.u32();
+    checkType(key, valueType);
     if (key === 'general.type' && valueType === valueTypes.text) type = cursor.text();
     else if (key === 'general.alignment' && valueType === valueTypes.u32) alignment = cursor.u32();
     else skipValue(cursor, valueType);
   }
   if (alignment === 0 || alignment % 8 !== 0) throw new GgufFault(`the alignment ${alignment} is no multiple of 8`);
   return { type, alignment };
+};
+
+const checkType = (key: string, valueType: number): void => {
+  const expected = typedKeys.get(key);
+  if (expected === undefined || expected === valueType) return;
+  if (valueType >= scalarBytes.length) bytesOfScalar(valueType); // unknown altogether: that is the reason then
+  throw new GgufFault(`the metadata entry ${key} has the wrong type ${valueType}`);
 };
 
 const skipValue = (cursor: GgufCursor, valueType: number): void => {

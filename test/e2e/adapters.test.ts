@@ -1,0 +1,233 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LocalCluster } from '../support/LocalCluster.js';
+import { runCommand } from '../support/runCommand.js';
+
+interface Listed {
+  readonly domain: string;
+  readonly digest: string;
+  readonly scale: number;
+  readonly shard: string;
+  readonly source: string;
+  readonly accuracyDelta: number;
+  readonly inUse: boolean;
+}
+
+const question = 'Who may enter the drive hall of the Halvenmoor ropeway?';
+
+describe('adapters at run time over HTTP and the command line (R21)', () => {
+  let cluster: LocalCluster;
+  let folder: string;
+  let [first, second] = ['', ''];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ostraka-adapters-'));
+    await mkdir(join(folder, 'allowed'));
+    for (const domain of ['legal', 'medical']) await copyFile(`sample/adapters/${domain}.gguf`, join(folder, 'allowed', `${domain}.gguf`));
+    await copyFile('sample/adapters/legal.gguf.evaluation.json', join(folder, 'allowed', 'legal.gguf.evaluation.json'));
+    cluster = await LocalCluster.start({ shards: 2, args: ['--adapter-folder', join(folder, 'allowed'), '--sequences', '4'] });
+    [first, second] = cluster.shards.map(({ url }) => url) as [string, string];
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const post = async (url: string, path: string, body: object) => {
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as { error?: { code: string; message: string } } & Partial<Listed> };
+  };
+  const load = (body: object, url = first) => post(url, '/v1/load_lora_adapter', body);
+  const unload = (lora_name: string, url = first) => post(url, '/v1/unload_lora_adapter', { lora_name });
+  const list = async (url = first) => ((await (await fetch(`${url}/v1/adapters`)).json()) as { data: Listed[] }).data;
+  const chat = async (model: string, extra: object = {}, url = first) => {
+    const answer = await post(url, '/v1/chat/completions', {
+      model,
+      messages: [{ role: 'user', content: question }],
+      max_tokens: 12,
+      temperature: 0,
+      ...extra,
+    });
+    const { choices, ostraka, error } = answer.body as unknown as {
+      choices?: { message: { content: string } }[];
+      ostraka?: { shard: string; routing: { decision: string } };
+      error?: { code: string };
+    };
+    return {
+      status: answer.status,
+      text: choices?.[0]?.message.content,
+      shard: ostraka?.shard,
+      decision: ostraka?.routing.decision,
+      code: error?.code,
+    };
+  };
+
+  it('loads, lists, answers under the name of the adapter as its domain, unloads, and gives the same answer when loaded again', async () => {
+    expect((await chat('legal')).code).toBe('model_unknown');
+    const loaded = await load({ lora_name: 'legal', lora_path: 'legal.gguf' });
+    const digest = (JSON.parse(await readFile('sample/adapters/legal.gguf.evaluation.json', 'utf8')) as { adapterDigest: string })
+      .adapterDigest;
+    expect(loaded).toMatchObject({
+      status: 200,
+      body: { domain: 'legal', digest, scale: 1, shard: 'shard-0', source: 'measured', accuracyDelta: 1 },
+    });
+    expect(await list()).toMatchObject([{ domain: 'legal', digest, shard: 'shard-0', source: 'measured', inUse: false }]);
+    await LocalCluster.until(async () => ((await list(second)).length === 1 ? true : undefined), 5_000);
+    const base = await chat('default');
+    const byModel = await chat('legal', {}, second);
+    const byDomain = await chat('default', { domain: 'legal' });
+    expect(byModel).toMatchObject({ status: 200, text: byDomain.text, shard: 'shard-0', decision: 'domain' });
+    expect(byModel.text).not.toBe(base.text);
+    const client = new OpenAI({ baseURL: `${first}/v1`, apiKey: 'none' });
+    const names = (await client.models.list()).data.map((one) => [one.id, (one as { parent?: string }).parent]);
+    expect(names).toContainEqual(['legal', names[1]?.[0]]);
+    expect(await client.models.retrieve('legal')).toMatchObject({ id: 'legal', parent: names[1]?.[0] });
+
+    expect((await unload('legal')).status).toBe(200);
+    expect(await list()).toEqual([]);
+    expect((await chat('legal')).code).toBe('model_unknown');
+    expect((await chat('default', { domain: 'legal' })).text).toBe(base.text);
+    expect((await load({ lora_name: 'legal', lora_path: join(folder, 'allowed', 'legal.gguf') })).status).toBe(200);
+    expect((await chat('legal')).text).toBe(byModel.text);
+  });
+
+  it('takes the same adapter again, and refuses another file or scale under a domain that is taken', async () => {
+    expect((await load({ lora_name: 'legal', lora_path: 'legal.gguf' })).status).toBe(200);
+    expect(await list()).toHaveLength(1);
+    for (const other of [{ lora_path: 'medical.gguf' }, { lora_path: 'legal.gguf', scale: 0.5 }])
+      expect(await load({ lora_name: 'legal', ...other })).toMatchObject({
+        status: 409,
+        body: { error: { code: 'adapter_domain_taken' } },
+      });
+    expect(await load({ lora_name: 'law', lora_path: 'legal.gguf', scale: 0.5 })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'adapter_invalid', message: expect.stringContaining('loaded with scale 1') } },
+    });
+  });
+
+  it('marks a given accuracyDelta as declared; two domains of one file are freed with the second', async () => {
+    expect((await load({ lora_name: 'law', lora_path: 'legal.gguf', accuracyDelta: 0.1 })).body).toMatchObject({
+      source: 'declared',
+      accuracyDelta: 0.1,
+    });
+    expect((await unload('legal')).status).toBe(200);
+    expect(await chat('law')).toMatchObject({ status: 200, decision: 'domain' }); // below every tier, but asked for by name
+    expect((await load({ lora_name: 'legal', lora_path: 'legal.gguf' })).status).toBe(200);
+    expect((await unload('law')).status).toBe(200);
+    expect((await chat('legal')).status).toBe(200);
+  });
+
+  it('refuses what is no adapter of the model, with the reason, and serves on', async () => {
+    const bytes = await readFile('sample/adapters/legal.gguf');
+    const put = (name: string, content: Uint8Array | string) => writeFile(join(folder, 'allowed', name), content);
+    await put('cut.gguf', bytes.subarray(0, bytes.length - 1000));
+    await put('text.gguf', 'this is no adapter at all, only a text');
+    const other = Buffer.from(bytes);
+    other.write('qwen2', other.indexOf('llama'));
+    await put('other.gguf', other);
+    await copyFile(join(folder, 'allowed', 'medical.gguf'), join(folder, 'allowed', 'judged.gguf'));
+    await copyFile('sample/adapters/legal.gguf.evaluation.json', join(folder, 'allowed', 'judged.gguf.evaluation.json'));
+    await symlink(resolve('sample/adapters/medical.gguf'), join(folder, 'allowed', 'link.gguf'));
+    await copyFile('sample/adapters/medical.gguf', join(folder, 'outside.gguf'));
+    const cases: [string, number, string, RegExp][] = [
+      ['cut.gguf', 400, 'adapter_invalid', /truncated/],
+      ['text.gguf', 400, 'adapter_invalid', /not a GGUF file/],
+      ['other.gguf', 400, 'adapter_invalid', /not a LoRA adapter of this model/],
+      ['judged.gguf', 400, 'adapter_invalid', /judges another adapter/],
+      ['missing.gguf', 400, 'adapter_invalid', /ENOENT/],
+      ['../outside.gguf', 403, 'adapter_path_refused', /does not lie below/],
+      ['../no/such/file', 403, 'adapter_path_refused', /does not lie below/],
+      ['/etc/passwd', 403, 'adapter_path_refused', /does not lie below/],
+      ['link.gguf', 403, 'adapter_path_refused', /does not lie below/],
+      ['a\0b', 400, 'parameter_bad', /zero byte/],
+    ];
+    for (const [lora_path, status, code, message] of cases) {
+      const answer = await load({ lora_name: 'broken', lora_path });
+      expect([lora_path, answer.status, answer.body.error?.code]).toEqual([lora_path, status, code]);
+      expect(answer.body.error?.message).toMatch(message);
+    }
+    expect((await list()).map(({ domain }) => domain)).toEqual(['legal']);
+    expect((await chat('legal')).status).toBe(200);
+    expect(cluster.events).toEqual([]);
+  });
+
+  it('names the shard that has an adapter when another is asked to unload it', async () => {
+    expect(await unload('legal', second)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'adapter_unknown', message: expect.stringContaining(`shard-0 has one: ask ${first}`) } },
+    });
+    expect(await unload('nobody')).toMatchObject({ status: 404, body: { error: { code: 'adapter_unknown' } } });
+  });
+
+  it('lets requests that run while their adapter is unloaded end, and answers then', async () => {
+    const client = new OpenAI({ baseURL: `${first}/v1`, apiKey: 'none', maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: question }];
+    const open = () => client.chat.completions.create({ model: 'legal', messages, max_tokens: 60, stream: true });
+    const reasonOf = async (stream: Awaited<ReturnType<typeof open>>) => {
+      for await (const { choices } of stream) if (choices[0]?.finish_reason) return choices[0].finish_reason;
+      return 'none';
+    };
+    // A stream begins when its shard has taken the request.
+    const streams = await Promise.all([open(), open(), open()]);
+    const unloaded = unload('legal');
+    expect(await Promise.all(streams.map(reasonOf))).toEqual(Array(3).fill(expect.stringMatching(/^(stop|length)$/)));
+    expect((await unloaded).status).toBe(200);
+    await expect(open()).rejects.toMatchObject({ status: 404, code: 'model_unknown' });
+  });
+
+  it('answers every chat of the domain on both shards while its adapter comes and goes', async () => {
+    let isOver = false;
+    const answers: string[] = [];
+    const chats = [first, second, second].map(async (url) => {
+      while (!isOver) {
+        const { status, decision, code } = await chat('default', { domain: 'legal', max_tokens: 3 }, url);
+        answers.push(`${status} ${code ?? decision}`);
+      }
+    });
+    try {
+      for (let cycle = 0; cycle < 20; cycle++) {
+        expect((await load({ lora_name: 'legal', lora_path: 'legal.gguf' })).status).toBe(200);
+        expect((await chat('legal', { max_tokens: 3 })).status).toBe(200);
+        expect((await unload('legal')).status).toBe(200);
+      }
+    } finally {
+      isOver = true;
+    }
+    await Promise.all(chats);
+    expect(answers.filter((answer) => !/^200 (domain|ring|least_loaded)$/.test(answer))).toEqual([]);
+    expect(answers).toContain('200 domain');
+    expect(await list()).toEqual([]);
+    expect(cluster.events).toEqual([]);
+  });
+
+  it('loads, lists and unloads by the command line', async () => {
+    const run = (...args: string[]) => runCommand(['adapter', ...args, '--url', second]);
+    const loaded = await run('load', '--domain', 'medical', '--file', join(folder, 'allowed', 'medical.gguf'), '--accuracy-delta', '0.9');
+    expect(loaded.stdout).toMatch(/^medical is served by shard-1: adapter [0-9a-f]{12}, scale 1, accuracyDelta 0\.900 \(declared\)\n$/);
+    expect((await run('list')).stdout).toMatch(/^medical +shard-1 +[0-9a-f]{12} +scale 1 +accuracyDelta 0\.900 \(declared\)\n$/);
+    expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ domain: 'medical', shard: 'shard-1', source: 'declared' }]);
+    expect((await run('unload', '--domain', 'medical')).stdout).toBe('medical is not served by shard-1 any more\n');
+    const again = await run('unload', '--domain', 'medical');
+    expect([again.code, again.stderr]).toEqual([1, 'ostraka: no adapter of domain medical is loaded on shard-1 [adapter_unknown]\n']);
+  });
+
+  it('has what was loaded at run time after its engine and after its shard were killed', async () => {
+    expect((await load({ lora_name: 'legal', lora_path: 'legal.gguf', accuracyDelta: 0.9 })).status).toBe(200);
+    const { text } = await chat('legal');
+    const [shard] = cluster.shards;
+    process.kill(shard?.enginePid as number, 'SIGKILL');
+    await LocalCluster.until(async () => ((await chat('legal')).text === text ? true : undefined), 30_000);
+    process.kill(shard?.pid as number, 'SIGKILL');
+    await LocalCluster.until(() => cluster.events.find(({ event }) => event === 'shard-ready'), 60_000);
+    expect(await list()).toMatchObject([{ domain: 'legal', shard: 'shard-0', source: 'declared', accuracyDelta: 0.9 }]);
+    expect((await chat('legal')).text).toBe(text);
+    expect((await unload('legal')).status).toBe(200);
+  });
+});

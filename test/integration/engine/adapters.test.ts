@@ -1,0 +1,169 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type GenerateRequest, plainSampling } from '../../../src/platform/index.js';
+import {
+  LlamaEmbeddingBackend,
+  LlamaStepBackend,
+  NodeClock,
+  NodeRandom,
+  NodeStepPacer,
+  PinoLogger,
+} from '../../../src/platform/node/index.js';
+import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import { testAdapters } from './testAdapters.js';
+import { testModels } from './testModels.js';
+
+const { signal } = new AbortController();
+
+describe('adapters that come and go in a running engine (R21)', () => {
+  const [first, second] = testAdapters();
+  let engine: AssembledEngine;
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'ostraka-broken-adapters-'));
+    const { chat, embedding } = testModels();
+    const bounds = { sequences: 4, contextTokens: 256, threads: 1 };
+    engine = assembleEngine(
+      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
+      {
+        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
+        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
+        pacer: new NodeStepPacer(),
+        clock: new NodeClock(),
+        random: new NodeRandom(),
+        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+      },
+    );
+  });
+  afterAll(async () => {
+    await engine.close(new Error('test is over'));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const ask = (adapterDigest: string | undefined, tokensMax = 12): GenerateRequest => ({
+    requestId: 'test',
+    model: 'default',
+    messages: [{ role: 'user', content: 'Who may enter the drive hall of the Halvenmoor ropeway?' }],
+    sampling: { ...plainSampling, tokensMax, ignoreEnd: true },
+    priority: 'normal',
+    ...(adapterDigest !== undefined && { adapterDigest }),
+  });
+  const answer = async (request: GenerateRequest, onAdmitted = (): void => undefined): Promise<string> => {
+    let text = '';
+    for await (const event of engine.generate(request, signal)) {
+      if (event.kind === 'admitted') onAdmitted();
+      if (event.kind === 'text') text += event.text;
+    }
+    return text;
+  };
+  const load = (path: string, scale = 1) => engine.loadAdapter({ path, scale }, signal);
+
+  it('answers unlike the base model with an adapter, and the same once it was unloaded and loaded again; no rows are left of it', async () => {
+    const base = await answer(ask(undefined));
+    const { digest } = await load(first);
+    const adapted = await answer(ask(digest));
+    expect(adapted).not.toBe(base);
+    await engine.unloadAdapter(digest, signal);
+    await expect(answer(ask(digest))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    expect(await answer(ask(undefined))).toBe(base);
+    const other = await load(first, 0.25);
+    const weaker = await answer(ask(other.digest));
+    await engine.unloadAdapter(digest, signal);
+    await load(first);
+    expect(await answer(ask(digest))).toBe(adapted);
+    expect(weaker).not.toBe(adapted);
+    await engine.unloadAdapter(digest, signal);
+  });
+
+  it('lets running requests end before it frees, and refuses to load what is being unloaded', async () => {
+    const { digest } = await load(first);
+    const expected = await answer(ask(digest, 40));
+    const ended: string[] = [];
+    const running: Promise<unknown>[] = [];
+    await Promise.all(
+      [0, 1, 2].map(
+        () =>
+          new Promise<void>((admitted) => {
+            running.push(answer(ask(digest, 40), admitted).then((text) => ended.push(text)));
+          }),
+      ),
+    );
+    const unloaded = engine.unloadAdapter(digest, signal).then(() => ended.length);
+    await expect(answer(ask(digest))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await expect(load(first)).rejects.toMatchObject({ code: 'ADAPTER_IN_USE', retryable: true });
+    await Promise.all(running);
+    await unloaded;
+    expect(ended).toEqual([expected, expected, expected]);
+    expect(engine.adapters()).toEqual([]);
+  });
+
+  it('survives 20 loads and unloads under chat: no error, nothing left', { timeout: 180_000 }, async () => {
+    const base = await answer(ask(undefined));
+    let isOver = false;
+    const chat = async (): Promise<number> => {
+      let answers = 0;
+      for (; !isOver; answers++) expect(await answer(ask(undefined))).toBe(base);
+      return answers;
+    };
+    const chats = Promise.all([chat(), chat()]);
+    const texts = new Set<string>();
+    try {
+      for (let cycle = 0; cycle < 20; cycle++) {
+        const { digest } = await load(cycle % 2 === 0 ? first : second);
+        texts.add(await answer(ask(digest, 4)));
+        expect(engine.adapters()).toHaveLength(1);
+        await engine.unloadAdapter(digest, signal);
+        expect(engine.adapters()).toEqual([]);
+      }
+    } finally {
+      isOver = true;
+    }
+    expect(Math.min(...(await chats))).toBeGreaterThan(0);
+    expect(texts.size).toBeLessThanOrEqual(2);
+  });
+
+  it('refuses broken copies with ADAPTER_INVALID, and serves what is loaded as before', async () => {
+    const whole = readFileSync(first);
+    const { digest } = await load(first);
+    const before = await answer(ask(digest));
+    const changed = (at: number, bytes: Buffer): Buffer => {
+      const copy = Buffer.from(whole);
+      bytes.copy(copy, at);
+      return copy;
+    };
+    const typeAt = whole.indexOf('adapter.lora.alpha') + 'adapter.lora.alpha'.length;
+    const tensorAt = whole.indexOf('.weight.lora_a') + '.weight.lora_a'.length; // the number of dimensions, then each
+    const width = whole.readBigUInt64LE(tensorAt + 4);
+    const narrow = Buffer.alloc(8);
+    narrow.writeBigUInt64LE(width / 2n);
+    const copies: [string, Uint8Array][] = [
+      ['empty', Buffer.alloc(0)],
+      ['no GGUF', Buffer.from('a text that is no adapter at all, but long enough')],
+      ['truncated', whole.subarray(0, whole.length - 512)],
+      ['half', whole.subarray(0, whole.length >> 1)],
+      ['another architecture', changed(whole.indexOf('llama'), Buffer.from('qwen2'))],
+      ['another shape', changed(tensorAt + 4, narrow)],
+      ['another name of a tensor', changed(whole.indexOf('blk.0.'), Buffer.from('blk.x.'))],
+      ['another type of alpha', changed(typeAt, Buffer.from([5, 0, 0, 0]))],
+      ['another kind of adapter', changed(whole.indexOf('lora', whole.indexOf('adapter.type')), Buffer.from('dora'))],
+    ];
+    for (const [name, bytes] of copies) {
+      const path = join(folder, 'broken.gguf');
+      writeFileSync(path, bytes);
+      await expect(load(path), name).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
+    }
+    await expect(load(join(folder, 'missing.gguf'))).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
+    await expect(load(testModels().chat.path)).rejects.toMatchObject({
+      code: 'ADAPTER_INVALID',
+      message: expect.stringMatching(/no adapter/),
+    });
+    await expect(load(first, 0.5)).rejects.toMatchObject({
+      code: 'ADAPTER_INVALID',
+      message: expect.stringMatching(/loaded with scale 1/),
+    });
+    expect(engine.adapters()).toHaveLength(1);
+    expect(await answer(ask(digest))).toBe(before);
+  });
+});
