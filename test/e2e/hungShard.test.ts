@@ -76,7 +76,7 @@ describe('a shard that hangs', () => {
       60_000,
     );
     expect(again.kind).toBe('shard-ready');
-    expect(isRunning(hung.enginePid)).toBe(false);
+    await LocalCluster.until(() => (isRunning(hung.enginePid) ? undefined : true), 2_000);
     for (const index of [0, 1]) {
       const counted = await LocalCluster.until(() => query(index, 'FOR d IN kept COLLECT WITH COUNT INTO n RETURN n', {}), 20_000);
       expect(counted.result).toEqual([documents]);

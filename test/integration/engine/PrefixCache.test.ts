@@ -78,25 +78,26 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
     const load = (engine: AssembledEngine) => Promise.all(adapters.map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
     const [first, second] = (await load(cold)).map(({ digest }) => digest) as [string, string];
     await load(warm);
-    const questions = ['Who keeps the log?', 'When is it copied?', 'Who may correct it?'].map((one) => `${passage.repeat(6)}${one}`);
+    const questions = ['Who keeps the log?', 'When is it copied?', 'Who may correct it?'].map((one) => `${passage.repeat(4)}${one}`);
     const asked = [undefined, first, second].flatMap((adapterDigest) =>
       questions.flatMap((question) =>
         [greedy, sampled].map((sampling) => request(question, { sampling, ...(adapterDigest && { adapterDigest }) })),
       ),
     );
     const cached: number[] = [];
+    const texts: string[] = [];
     for (const one of asked) {
       const expected = await answer(cold, one);
       expect(expected.cachedTokens).toBe(0);
       const got = await answer(warm, one);
       expect(got.text).toBe(expected.text);
+      texts.push(expected.text);
       cached.push(got.cachedTokens);
     }
     // The first of each adapter is cold: no adapter reuses another's rows.
     for (const [i, tokens] of cached.entries()) expect(tokens > 0).toBe(i % 6 !== 0);
     const together = await Promise.all(asked.map((one) => answer(warm, one)));
-    const again = await Promise.all(asked.map((one) => answer(cold, one)));
-    expect(together.map(({ text }) => text)).toEqual(again.map(({ text }) => text));
+    expect(together.map(({ text }) => text)).toEqual(texts);
   });
 
   it('answers the same when it is suspended and goes on from a buffer, and when its rows are lost and computed again', {
