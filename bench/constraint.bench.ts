@@ -1,17 +1,14 @@
-// Claim (R22): constrained output is at most 15 % slower than free text on a vocabulary of 49,152 tokens. Tokens per CPU-second of one
-// engine, prompts included, an array of records by JSON schema against free text of as many tokens, interleaved run by run in one process.
-// Greedy, drawn, and drawn with filters; one sequence and eight. Then what a new constraint costs before the first token.
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { assert, type JsonValue } from '../src/base/index.js';
+import type { JsonValue } from '../src/base/index.js';
 import { compileConstraint } from '../src/inference/grammar/compileConstraint.js';
 import { grammarOptions } from '../src/inference/grammar/options.js';
 import { TokenVocabulary } from '../src/inference/grammar/TokenVocabulary.js';
 import { plainSampling, type SamplingOptions } from '../src/platform/index.js';
-import { LlamaEmbeddingBackend, LlamaStepBackend, NodeClock, NodeRandom, NodeStepPacer, PinoLogger } from '../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../src/shard/index.js';
+import { LlamaStepBackend } from '../src/platform/node/index.js';
+import type { AssembledEngine } from '../src/shard/index.js';
 import type { BenchResult } from './BenchResult.js';
 import { measured } from './measured.js';
+import { modelFile } from './modelFile.js';
+import { openBenchEngine } from './openBenchEngine.js';
 
 const bounds = { sequences: 8, contextTokens: 512, threads: 1 };
 const question = 'List the captains of the harbour as JSON, each with a name, an age, the ship and a short note.';
@@ -37,7 +34,7 @@ const kinds: { readonly [name: string]: Partial<SamplingOptions> } = {
 /** Needs the models in OSTRAKA_TEST_CHAT_MODEL and OSTRAKA_TEST_EMBEDDING_MODEL. Target: every ratio >= 0.87 (15 % slower). */
 export async function constraintBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const { runs, tokens } = options.quick ? { runs: 3, tokens: 64 } : { runs: 10, tokens: 160 };
-  const engine = openEngine();
+  const engine = openBenchEngine(bounds);
   const results: BenchResult[] = [];
   for (const count of [1, 8]) {
     for (const [name, sampling] of Object.entries(kinds)) {
@@ -82,28 +79,6 @@ function cpuMs(work: () => unknown): number {
   work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
-}
-
-function modelFile(variable: string): { readonly name: string; readonly path: string; readonly digest: string } {
-  const path = process.env[variable];
-  assert(path !== undefined, `${variable} names a model file`);
-  return { name: 'bench', path, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
-}
-
-function openEngine(): AssembledEngine {
-  const chatModel = modelFile('OSTRAKA_TEST_CHAT_MODEL');
-  const embeddingModel = modelFile('OSTRAKA_TEST_EMBEDDING_MODEL');
-  return assembleEngine(
-    { chatModel, embeddingModel, queueRequestsMax: 64, ...bounds },
-    {
-      stepBackend: LlamaStepBackend.open({ model: chatModel, ...bounds }),
-      embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads: 1 }),
-      pacer: new NodeStepPacer(),
-      clock: new NodeClock(),
-      random: new NodeRandom(),
-      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-    },
-  );
 }
 
 interface Pair {

@@ -1,14 +1,13 @@
 // Claim (R18, R19): scheduling, sampling, text and events cost at most a tenth of what llama.cpp itself needs. Tokens per CPU-second of
 // InferenceEngine against a bare FFI loop on the same library, one thread, greedy, interleaved run by run in one process, so that a busy
 // machine slows both. Data: short chat prompts, each answered with a fixed number of tokens.
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { assert } from '../src/base/index.js';
 import { plainSampling } from '../src/platform/index.js';
-import { LlamaEmbeddingBackend, LlamaStepBackend, NodeClock, NodeRandom, NodeStepPacer, PinoLogger } from '../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../src/shard/index.js';
+import type { AssembledEngine } from '../src/shard/index.js';
 import type { BenchResult } from './BenchResult.js';
+import { modelFile } from './modelFile.js';
+import { openBenchEngine } from './openBenchEngine.js';
 import { BareDecodeLoop } from './peers/BareDecodeLoop.js';
 
 const sequenceCounts = [1, 4, 8, 16];
@@ -25,7 +24,7 @@ interface Pair {
 export async function engineBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const load = loadavg()[0] as number;
   const { runs, tokens } = options.quick ? { runs: 3, tokens: 32 } : { runs: 10, tokens: 96 };
-  const engine = openEngine();
+  const engine = openBenchEngine(bounds);
   const bare = new BareDecodeLoop({ modelPath: modelFile('OSTRAKA_TEST_CHAT_MODEL').path, ...bounds });
   const prompt = await promptOfLength(engine);
   const pairs = new Map<number, Pair[]>(sequenceCounts.map((count) => [count, []]));
@@ -39,28 +38,6 @@ export async function engineBench(options: { readonly quick: boolean }): Promise
   bare.close();
   const results = sequenceCounts.map((count) => resultOf(count, pairs.get(count) ?? [], load));
   return [...results, meanOf(results)];
-}
-
-function modelFile(variable: string): { readonly name: string; readonly path: string; readonly digest: string } {
-  const path = process.env[variable];
-  assert(path !== undefined, `${variable} names a model file`);
-  return { name: 'bench', path, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
-}
-
-function openEngine(): AssembledEngine {
-  const chatModel = modelFile('OSTRAKA_TEST_CHAT_MODEL');
-  const embeddingModel = modelFile('OSTRAKA_TEST_EMBEDDING_MODEL');
-  return assembleEngine(
-    { chatModel, embeddingModel, queueRequestsMax: 64, ...bounds },
-    {
-      stepBackend: LlamaStepBackend.open({ model: chatModel, ...bounds }),
-      embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads: 1 }),
-      pacer: new NodeStepPacer(),
-      clock: new NodeClock(),
-      random: new NodeRandom(),
-      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-    },
-  );
 }
 
 /** Tokens of some text, as many as the engine's rendered prompt has. */

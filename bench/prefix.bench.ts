@@ -1,14 +1,11 @@
-// Claim (R20): a request whose prompt was seen before computes its last 64 rows alone. Time to the first token of a second request with the
-// same prompt against the first, cold one, at most 0.28 at 256 tokens and 0.11 at 1,024; and against the bare prefill of these 64 rows
-// in llama.cpp, at most 1.15. Cold, warm and bare one after another, run by run in one process, every prompt a new one.
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { assert } from '../src/base/index.js';
 import { plainSampling } from '../src/platform/index.js';
-import { LlamaEmbeddingBackend, LlamaStepBackend, NodeClock, NodeRandom, NodeStepPacer, PinoLogger } from '../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../src/shard/index.js';
+import { LlamaStepBackend } from '../src/platform/node/index.js';
+import type { AssembledEngine } from '../src/shard/index.js';
 import type { BenchResult } from './BenchResult.js';
 import { measured } from './measured.js';
+import { modelFile } from './modelFile.js';
+import { openBenchEngine } from './openBenchEngine.js';
 
 const bounds = { sequences: 2, contextTokens: 1280, threads: 1 };
 const targets = [
@@ -27,7 +24,7 @@ interface Times {
 /** Needs the chat and the embedding model in OSTRAKA_TEST_CHAT_MODEL and OSTRAKA_TEST_EMBEDDING_MODEL. */
 export async function prefixBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const runs = options.quick ? 3 : 9;
-  const engine = openEngine();
+  const engine = openBenchEngine(bounds);
   const bare = LlamaStepBackend.open({ model: modelFile('OSTRAKA_TEST_CHAT_MODEL'), ...bounds });
   const results: BenchResult[] = [];
   for (const { tokens, ofCold } of targets) {
@@ -65,27 +62,6 @@ const ratioOf = (name: string, times: readonly Times[], ratio: (times: Times) =>
     against: `the target of ${target}`,
     ratioOf: (median) => median / target,
   });
-
-function modelFile(variable: string): { readonly name: string; readonly path: string; readonly digest: string } {
-  const path = process.env[variable];
-  assert(path !== undefined, `${variable} names a model file`);
-  return { name: 'bench', path, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
-}
-
-function openEngine(): AssembledEngine {
-  const [chatModel, embeddingModel] = [modelFile('OSTRAKA_TEST_CHAT_MODEL'), modelFile('OSTRAKA_TEST_EMBEDDING_MODEL')];
-  return assembleEngine(
-    { chatModel, embeddingModel, queueRequestsMax: 8, ...bounds },
-    {
-      stepBackend: LlamaStepBackend.open({ model: chatModel, ...bounds }),
-      embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads: 1 }),
-      pacer: new NodeStepPacer(),
-      clock: new NodeClock(),
-      random: new NodeRandom(),
-      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-    },
-  );
-}
 
 /** A text of exactly so many tokens that no earlier run began with. */
 function promptOf(backend: LlamaStepBackend, tokens: number, run: number): string {

@@ -1,16 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isValid } from '../../../src/inference/grammar/testing/isValid.js';
 import { type Constraint, type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
-import {
-  LlamaEmbeddingBackend,
-  LlamaStepBackend,
-  NodeClock,
-  NodeRandom,
-  NodeStepPacer,
-  PinoLogger,
-} from '../../../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
-import { testModels } from './testModels.js';
+import type { AssembledEngine } from '../../../src/shard/index.js';
+import { openTestEngine } from './openTestEngine.js';
 
 // Each with an end that a small model comes to: what is unbounded it repeats until tokensMax.
 const text = { type: 'string', minLength: 1, maxLength: 24 };
@@ -46,19 +38,7 @@ const cases = questions.flatMap((question) => schemas.map((schema) => ({ questio
 describe('constrained output on SmolLM2-135M (R22)', () => {
   let engine: AssembledEngine;
   beforeAll(() => {
-    const { chat, embedding } = testModels();
-    const bounds = { sequences: 16, contextTokens: 512, threads: 1 };
-    engine = assembleEngine(
-      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
-      {
-        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
-        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
-        pacer: new NodeStepPacer(),
-        clock: new NodeClock(),
-        random: new NodeRandom(),
-        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-      },
-    );
+    engine = openTestEngine({ sequences: 16, contextTokens: 512 });
   });
   afterAll(() => engine.close(new Error('test is over')));
 

@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
-import {
-  LlamaEmbeddingBackend,
-  LlamaStepBackend,
-  NodeClock,
-  NodeRandom,
-  NodeStepPacer,
-  PinoLogger,
-} from '../../../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import { NodeClock } from '../../../src/platform/node/index.js';
+import type { AssembledEngine } from '../../../src/shard/index.js';
+import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
-import { testModels } from './testModels.js';
 
 const greedy: SamplingOptions = { ...plainSampling, tokensMax: 32 };
 
@@ -38,19 +31,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
   const { signal } = new AbortController();
   let engine: AssembledEngine;
   beforeAll(() => {
-    const { chat, embedding } = testModels();
-    const bounds = { sequences: 16, contextTokens: 512, threads: 1 };
-    engine = assembleEngine(
-      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
-      {
-        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
-        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
-        pacer: new NodeStepPacer(),
-        clock: new NodeClock(),
-        random: new NodeRandom(),
-        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-      },
-    );
+    engine = openTestEngine({ sequences: 16, contextTokens: 512 });
   });
   afterAll(() => engine.close(new Error('test is over')));
 

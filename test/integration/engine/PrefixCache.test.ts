@@ -1,15 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type InferenceOptions, inferenceOptions } from '../../../src/inference/index.js';
+import type { InferenceOptions } from '../../../src/inference/index.js';
 import { type GenerateEvent, type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
-import {
-  LlamaEmbeddingBackend,
-  LlamaStepBackend,
-  NodeClock,
-  NodeRandom,
-  NodeStepPacer,
-  PinoLogger,
-} from '../../../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import { LlamaStepBackend } from '../../../src/platform/node/index.js';
+import type { AssembledEngine } from '../../../src/shard/index.js';
+import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
 
@@ -44,20 +38,7 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
     for (const engine of engines.splice(0)) await engine.close(new Error('test is over'));
   });
   const open = (inference: Partial<InferenceOptions>, sequences = 4) => {
-    const { chat, embedding } = testModels();
-    const bounds = { sequences, contextTokens: 1536, threads: 1 };
-    const engine = assembleEngine(
-      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
-      {
-        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
-        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
-        pacer: new NodeStepPacer(),
-        clock: new NodeClock(),
-        random: new NodeRandom(),
-        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-      },
-      inferenceOptions.parse(inference),
-    );
+    const engine = openTestEngine({ sequences, contextTokens: 1536 }, inference);
     engines.push(engine);
     return { engine };
   };

@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GenerateRequest, plainSampling } from '../../../src/platform/index.js';
-import {
-  LlamaEmbeddingBackend,
-  LlamaStepBackend,
-  NodeClock,
-  NodeRandom,
-  NodeStepPacer,
-  PinoLogger,
-} from '../../../src/platform/node/index.js';
-import { type AssembledEngine, assembleEngine } from '../../../src/shard/index.js';
+import type { AssembledEngine } from '../../../src/shard/index.js';
+import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
 
@@ -23,19 +16,7 @@ describe('adapters that come and go in a running engine (R21)', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'ostraka-broken-adapters-'));
-    const { chat, embedding } = testModels();
-    const bounds = { sequences: 4, contextTokens: 256, threads: 1 };
-    engine = assembleEngine(
-      { chatModel: chat, embeddingModel: embedding, queueRequestsMax: 64, ...bounds },
-      {
-        stepBackend: LlamaStepBackend.open({ model: chat, ...bounds }),
-        embeddingBackend: LlamaEmbeddingBackend.open({ model: embedding, threads: 1 }),
-        pacer: new NodeStepPacer(),
-        clock: new NodeClock(),
-        random: new NodeRandom(),
-        logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-      },
-    );
+    engine = openTestEngine({ sequences: 4, contextTokens: 256 });
   });
   afterAll(async () => {
     await engine.close(new Error('test is over'));

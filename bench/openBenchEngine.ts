@@ -1,0 +1,23 @@
+import { LlamaEmbeddingBackend, LlamaStepBackend, NodeClock, NodeRandom, NodeStepPacer, PinoLogger } from '../src/platform/node/index.js';
+import { type AssembledEngine, assembleEngine } from '../src/shard/index.js';
+import { modelFile } from './modelFile.js';
+
+/** The engine in this process, on the models that OSTRAKA_TEST_CHAT_MODEL and OSTRAKA_TEST_EMBEDDING_MODEL name. */
+export function openBenchEngine(bounds: {
+  readonly sequences: number;
+  readonly contextTokens: number;
+  readonly threads: number;
+}): AssembledEngine {
+  const [chatModel, embeddingModel] = [modelFile('OSTRAKA_TEST_CHAT_MODEL'), modelFile('OSTRAKA_TEST_EMBEDDING_MODEL')];
+  return assembleEngine(
+    { chatModel, embeddingModel, queueRequestsMax: 64, ...bounds },
+    {
+      stepBackend: LlamaStepBackend.open({ model: chatModel, ...bounds }),
+      embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads: 1 }),
+      pacer: new NodeStepPacer(),
+      clock: new NodeClock(),
+      random: new NodeRandom(),
+      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+    },
+  );
+}
