@@ -1,8 +1,10 @@
 // Claim (R24; paper Table II: routing overhead <= 5 ms): a decision takes <= 0.05 ms at the 99th percentile with 64 shards and 16
 // domains a shard. Data: one announcement a domain and shard, loads drawn at random, the domain asked for in turn. The alternative is
 // the target itself.
+
 import { asId, type ShardId } from '../src/base/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyView } from '../src/membership/index.js';
+import { idleLoad } from '../src/platform/index.js';
 import { AdaptiveShardRouter, Reservations, routingOptions } from '../src/routing/index.js';
 import { assignSlots, ConsistentHashRing } from '../src/sharding/index.js';
 import type { BenchResult } from './BenchResult.js';
@@ -63,7 +65,7 @@ const viewOf = (shardIds: readonly ShardId[]): TopologyView => ({
     announcements: Array.from({ length: counts.domains }, (_, domain) =>
       announcementOf(shardId, domain, 0.4 + ((i * 7 + domain * 13) % 60) / 100),
     ),
-    load: { pendingLlmRequests: (i * 31) % 17, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 16, sequencesBusy: 0 },
+    load: { ...idleLoad(16), pendingLlmRequests: (i * 31) % 17 },
   })),
 });
 

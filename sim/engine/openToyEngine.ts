@@ -1,4 +1,4 @@
-import { type InferenceOptions, inferenceOptions } from '../../src/inference/index.js';
+import type { InferenceOptions } from '../../src/inference/index.js';
 import type { EngineConfig, Logger, Random, StepBackend } from '../../src/platform/index.js';
 import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
 import { QuickClock } from './QuickClock.js';
@@ -39,7 +39,7 @@ export function toyEngineConfig(bounds: {
 export function openToyEngine(options: ToyEngineOptions): ToyEngine {
   const { sequences, contextTokens, queueRequestsMax, script, random, logger, wrap } = options;
   const clock = new QuickClock();
-  const config = toyEngineConfig({ sequences, contextTokens, queueRequestsMax });
+  const config = { ...toyEngineConfig({ sequences, contextTokens, queueRequestsMax }), inference: options.inference ?? {} };
   const toy = new ToyStepBackend({ sequences, contextTokens, script });
   const platform = {
     stepBackend: wrap === undefined ? toy : wrap(toy),
@@ -49,6 +49,6 @@ export function openToyEngine(options: ToyEngineOptions): ToyEngine {
     random,
     logger,
   };
-  const engine = assembleEngine(config, platform, inferenceOptions.parse(options.inference ?? {}));
+  const engine = assembleEngine(config, platform);
   return { engine, clock, config };
 }

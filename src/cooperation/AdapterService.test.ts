@@ -4,7 +4,7 @@ import { ManualClock, settle } from '../../test/support/ManualClock.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, onAbort, type ShardId } from '../base/index.js';
 import { GossipProtocol, membershipOptions } from '../membership/index.js';
-import { type AdapterFiles, type LoadedAdapter, platformError, type SavedAdapter } from '../platform/index.js';
+import { type AdapterFiles, idleLoad, type LoadedAdapter, platformError, type SavedAdapter } from '../platform/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import { AdapterPublisher } from './AdapterPublisher.js';
 import { AdapterService } from './AdapterService.js';
@@ -89,7 +89,7 @@ describe('AdapterService (R21)', () => {
       metrics: silentMetrics,
       options: membershipOptions.parse({}),
     });
-    const load = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 };
+    const load = idleLoad(1);
     const self = { shardId, incarnation: 1, host: 'h', rpcPort: 1, httpUrl: 'http://h' };
     gossip.start({ executor: {} as RemoteExecutor, self, own: { ready: true, models: [], announcements: [], load } });
     publisher = new AdapterPublisher({ modelService: engine, gossip, clock, logger });

@@ -53,6 +53,7 @@ export class ClusterModelService {
   async *generate(asked: ClusterRequest, signal: AbortSignal): AsyncGenerator<ClusterEvent, void, void> {
     const request = this.#router.resolve(asked);
     const deadline = deadlineSignal({ clock: this.#clock, deadlineMs: request.timeoutMs + this.#options.admissionTimeoutMs, signal });
+    const endsMs = this.#clock.monotonicMs() + request.timeoutMs;
     const excluded = new Set<ShardId>();
     let hasText = false;
     try {
@@ -60,7 +61,7 @@ export class ClusterModelService {
         const route = this.#router.reserve(request, excluded);
         try {
           yield { kind: 'routed', routing: route.report };
-          for await (const event of this.#attempt(request, route.report, deadline.signal)) {
+          for await (const event of this.#attempt(request, route.report, { signal: deadline.signal, endsMs })) {
             if (event.kind === 'admitted') route.release();
             hasText ||= event.kind === 'text';
             yield event;
@@ -127,12 +128,17 @@ export class ClusterModelService {
     return code === 'ADAPTER_UNKNOWN' && adapterDigest !== undefined && !this.#router.announces(shardId, adapterDigest);
   }
 
-  async *#attempt(request: ClusterRequest, routing: RoutingReport, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+  async *#attempt(
+    request: ClusterRequest,
+    routing: RoutingReport,
+    { signal, endsMs }: { readonly signal: AbortSignal; readonly endsMs: number },
+  ): AsyncGenerator<GenerateEvent, void, void> {
+    const deadlineMs = Math.max(0, endsMs - this.#clock.monotonicMs());
     const silence = new AbortController();
     const events = this.#executor.stream({
       shardId: routing.shardId,
       method: 'model.generate',
-      body: toGenerateRequest(request, routing.adapterDigest) as unknown as JsonValue,
+      body: { ...toGenerateRequest(request, routing.adapterDigest), deadlineMs } as unknown as JsonValue,
       signal: AbortSignal.any([signal, silence.signal]),
       deadlineMs: request.timeoutMs + this.#options.admissionTimeoutMs,
       idempotent: false,

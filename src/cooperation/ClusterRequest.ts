@@ -12,6 +12,8 @@ export interface ClusterRequest {
   readonly domain?: string;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
+  /** Whose request it is: owners share an engine fairly. */
+  readonly owner?: string;
   /** Counts from admission, ms. */
   readonly timeoutMs: number;
   /** `isNamed`: the domain is the name of an adapter that the caller wants, not a subject. */

@@ -5,7 +5,7 @@ import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, baseError, type ShardId } from '../base/index.js';
 import type { TopologyMember } from '../membership/index.js';
-import { type GenerateEvent, type GenerateRequest, type OutgoingCall, plainSampling, platformError } from '../platform/index.js';
+import { type GenerateEvent, type GenerateRequest, idleLoad, type OutgoingCall, plainSampling, platformError } from '../platform/index.js';
 import { rpcFrame } from '../protocol/index.js';
 import { AdaptiveShardRouter, Reservations, routingOptions } from '../routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
@@ -57,7 +57,7 @@ const member = (shardId: ShardId, accuracyDelta: number): TopologyMember => ({
       withdrawn: false,
     },
   ],
-  load: { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 },
+  load: idleLoad(1),
 });
 
 type Script = (call: OutgoingCall) => AsyncIterable<Uint8Array>;

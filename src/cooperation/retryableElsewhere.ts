@@ -9,6 +9,7 @@ const codes: ReadonlySet<string> = new Set([
   'ENGINE_UNAVAILABLE',
   'ENGINE_STEP_FAILED',
   'QUEUE_FULL',
+  'DEADLINE_UNREACHABLE',
   'ADAPTER_UNKNOWN',
   'MODEL_UNKNOWN',
 ]);

@@ -40,6 +40,8 @@ const generateRequest = z.strictObject({
   adapterDigest: z.string().optional(),
   sampling,
   priority: z.enum(['low', 'normal', 'high', 'critical']),
+  owner: z.string().max(128).optional(),
+  deadlineMs: z.number().min(0).optional(),
 });
 
 /** Bodies of the inference methods between shards. */

@@ -1,12 +1,12 @@
 import { AsyncQueue } from '../base/index.js';
 import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platform/index.js';
 import { AnswerText } from './AnswerText.js';
-import { noSequence, type ScheduledRequest } from './ContinuousBatchScheduler.js';
 import type { GrammarMatcher } from './grammar/GrammarMatcher.js';
 import { PendingLogprobs } from './PendingLogprobs.js';
 import type { SuspendedRows } from './pages/PagedKVCache.js';
 import { logprobsOf } from './sampling/logprobsOf.js';
 import { sampleToken } from './sampling/sampleToken.js';
+import { noSequence, type ScheduledRequest } from './schedule/ContinuousBatchScheduler.js';
 
 // Beside one event a token: admitted, finished, and one progress at a time.
 const eventsBeyondTokens = 4;
@@ -21,6 +21,8 @@ export interface GenerationTaskOptions {
   readonly matcher: GrammarMatcher | undefined;
   /** The consumer stopped reading. */
   readonly onReturn: () => void;
+  /** Service level: time to the first token, ms. */
+  readonly firstTokenMs: number;
 }
 
 /**
@@ -31,6 +33,7 @@ export class GenerationTask implements ScheduledRequest {
   readonly requestId: string;
   readonly adapterDigest: string | null;
   readonly priority: GenerateRequest['priority'];
+  readonly owner: string;
   readonly prompt: Int32Array;
   readonly submittedMs: number;
   readonly events: AsyncQueue<GenerateEvent>;
@@ -55,6 +58,7 @@ export class GenerationTask implements ScheduledRequest {
   readonly #answer: number[] = [];
   readonly #text: AnswerText;
   readonly #logprobs = new PendingLogprobs();
+  readonly #firstTokenDueMs: number;
   #tokensShown = 0;
   #tokensBeforeTurn = 0;
   /** Negative until the first admission. */
@@ -63,10 +67,11 @@ export class GenerationTask implements ScheduledRequest {
   #lastEventMs: number;
   #finished = false;
 
-  constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn }: GenerationTaskOptions) {
+  constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn, firstTokenMs }: GenerationTaskOptions) {
     this.requestId = request.requestId;
     this.adapterDigest = request.adapterDigest ?? null;
     this.priority = request.priority;
+    this.owner = request.owner ?? '';
     this.prompt = prompt;
     this.submittedMs = submittedMs;
     this.waitingSinceMs = submittedMs;
@@ -77,6 +82,7 @@ export class GenerationTask implements ScheduledRequest {
     this.#matcher = matcher;
     this.#text = new AnswerText(request.sampling.stop);
     this.#lastEventMs = submittedMs;
+    this.#firstTokenDueMs = submittedMs + firstTokenMs;
   }
 
   get promptTokens(): number {
@@ -94,6 +100,28 @@ export class GenerationTask implements ScheduledRequest {
 
   get answered(): boolean {
     return this.#answer.length > 0;
+  }
+
+  get begun(): boolean {
+    return this.#queueMs >= 0;
+  }
+
+  /** A request that has answered waits for no first token. */
+  get firstTokenDueMs(): number {
+    return this.answered ? Number.POSITIVE_INFINITY : this.#firstTokenDueMs;
+  }
+
+  get answerTokensLeft(): number {
+    return this.#sampling.tokensMax - this.#answer.length;
+  }
+
+  get answerIsLong(): boolean {
+    return this.#sampling.ignoreEnd;
+  }
+
+  /** Tokens of the answer so far. */
+  get answerTokens(): number {
+    return this.#answer.length;
   }
 
   /** Tokens at the positions from `from` on, of prompt and answer. */

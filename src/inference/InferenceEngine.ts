@@ -21,17 +21,17 @@ import {
   type StepPacer,
 } from '../platform/index.js';
 import { AdapterRegistry } from './AdapterRegistry.js';
-import { ChatTemplate } from './ChatTemplate.js';
-import { ContinuousBatchScheduler, noSequence } from './ContinuousBatchScheduler.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
+import { PromptEncoder } from './PromptEncoder.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
-import type { BatchPlan } from './planStep.js';
 import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
+import { ContinuousBatchScheduler, noSequence } from './schedule/ContinuousBatchScheduler.js';
+import type { BatchPlan } from './schedule/planStep.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -46,15 +46,6 @@ export interface InferenceEngineParts {
 
 type Step = Parameters<StepPacer['after']>[0];
 
-/** A text of fewer characters a token of context is tokenised without more ado. */
-const usualTokenCharacters = 32;
-
-const longestToken = (backend: StepBackend): number => {
-  let longest = 1;
-  for (let token = 0; token < backend.facts.vocabularySize; token++) longest = Math.max(longest, backend.tokenBytes(token).length);
-  return longest;
-};
-
 const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
 
 /**
@@ -65,21 +56,20 @@ const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
 export class InferenceEngine implements ModelService {
   readonly abilities: ModelAbilities = { sameTextUnderLoad: true, adapters: true };
   readonly #parts: InferenceEngineParts;
-  readonly #template: ChatTemplate;
+  readonly #prompts: PromptEncoder;
   readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
   readonly #embeddings: EmbeddingQueue;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
   #preemptions = 0;
-  #longestTokenBytes: number | undefined;
   #loop: Promise<void> | undefined;
   #closed = false;
 
   constructor(parts: InferenceEngineParts) {
     const { config, options, stepBackend, embeddingBackend } = parts;
     this.#parts = parts;
-    this.#template = new ChatTemplate(stepBackend);
+    this.#prompts = new PromptEncoder(stepBackend);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
     this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
@@ -203,19 +193,20 @@ export class InferenceEngine implements ModelService {
     const { clock, random, config, stepBackend } = this.#parts;
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
-    this.#checkCharacters(request);
-    const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
-    this.#checkLength(prompt.length, request.sampling.tokensMax);
+    const prompt = this.#prompts.encode(request);
     const { constraint } = request.sampling;
+    const { serviceFirstTokenMs, serviceFirstTokenMsPer256Tokens } = this.#parts.options;
     const task: GenerationTask = new GenerationTask({
       request,
       prompt,
+      firstTokenMs: serviceFirstTokenMs + (serviceFirstTokenMsPer256Tokens * prompt.length) / 256,
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
       matcher: constraint && this.#constraints.matcherFor(constraint),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
+    this.#checkDeadline(task, request.deadlineMs);
     if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);
     try {
       this.#scheduler.submit(task);
@@ -227,38 +218,15 @@ export class InferenceEngine implements ModelService {
     return task;
   }
 
-  /**
-   * A text far too long is refused before it is tokenised, which takes a second for 3 MB and holds everyone up: no token is longer than
-   * the longest, so that the text has at least so many.
-   */
-  #checkCharacters({ prompt = '', messages, sampling }: GenerateRequest): void {
-    const { facts } = this.#parts.stepBackend;
-    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length);
-    if (characters <= facts.contextTokens * usualTokenCharacters) return;
-    this.#longestTokenBytes ??= longestToken(this.#parts.stepBackend);
-    const promptTokensMin = Math.ceil(characters / this.#longestTokenBytes);
-    if (promptTokensMin + sampling.tokensMax > facts.contextTokens) this.#refuseLength(promptTokensMin, sampling.tokensMax, 'at least ');
-  }
-
-  /** Models that were trained with a begin token need it; an empty prompt has nothing else to start from. */
-  #encodePrompt(text: string): Int32Array {
-    const { facts } = this.#parts.stepBackend;
-    const tokens = this.#parts.stepBackend.tokenize(text, { parseSpecial: false });
-    return facts.addsBeginToken || tokens.length === 0 ? Int32Array.from([facts.beginToken, ...tokens]) : tokens;
-  }
-
-  #checkLength(promptTokens: number, tokensMax: number): void {
-    const contextTokensMax = this.#parts.stepBackend.facts.contextTokens;
-    assert(promptTokens > 0, 'a rendered chat has tokens');
-    if (promptTokens + tokensMax > contextTokensMax) this.#refuseLength(promptTokens, tokensMax, '');
-  }
-
-  #refuseLength(promptTokens: number, tokensMax: number, qualifier: string): never {
-    const contextTokensMax = this.#parts.stepBackend.facts.contextTokens;
+  /** A request that will not be answered in time takes no time from the others: it is refused at once, and may do better elsewhere. */
+  #checkDeadline(task: GenerationTask, deadlineMs: number | undefined): void {
+    const estimate = deadlineMs === undefined ? undefined : this.#scheduler.estimate(task);
+    if (estimate === undefined || estimate.endMs * this.#parts.options.deadlineEstimateShare <= (deadlineMs as number)) return;
+    const [estimateMs, queueMs] = [Math.round(estimate.endMs), Math.round(estimate.startMs)];
     throw platformError(
-      'CONTEXT_LENGTH_EXCEEDED',
-      `the prompt has ${qualifier}${promptTokens} tokens and ${tokensMax} more are asked for, the context holds ${contextTokensMax}`,
-      { data: { promptTokens, tokensMax, contextTokensMax } },
+      'DEADLINE_UNREACHABLE',
+      `the answer is estimated to take ${estimateMs} ms, ${queueMs} of them in queue; the request has ${deadlineMs} ms`,
+      { data: { estimateMs, queueMs, deadlineMs: deadlineMs as number } },
     );
   }
 
@@ -303,7 +271,7 @@ export class InferenceEngine implements ModelService {
     try {
       await this.#parts.pacer.after(nothing); // requests of one moment are admitted together
       while (this.#scheduler.load().pendingLlmRequests > 0 || this.#embeddings.length > 0) {
-        await this.#parts.pacer.after(this.#cycle());
+        await this.#timedCycle();
       }
     } catch (thrown) {
       const error = toOstrakaError(thrown);
@@ -314,13 +282,22 @@ export class InferenceEngine implements ModelService {
     }
   }
 
+  /** A step costs what passes until the next may begin: the pacer's part belongs to it. */
+  async #timedCycle(): Promise<void> {
+    const { clock, pacer } = this.#parts;
+    const beginMs = clock.monotonicMs();
+    const step = this.#cycle();
+    await pacer.after(step);
+    this.#scheduler.measured(step, clock.monotonicMs() - beginMs);
+  }
+
   #cycle(): Step {
     const nowMs = this.#parts.clock.monotonicMs();
     this.#preempt(nowMs);
     this.#admit(nowMs);
     const gap = this.#scheduler.closeGap();
     if (gap !== undefined) this.#pages.move(gap.from, gap.to);
-    const plan = this.#planWithPrefix();
+    const plan = this.#planWithPrefix(nowMs);
     const rows = this.#runPlan(plan);
     this.#pages.check();
     const embedRows = this.#runPack();
@@ -365,15 +342,15 @@ export class InferenceEngine implements ModelService {
   }
 
   /** Looks for a shared prefix at the last moment, when a prompt that was submitted just before may have ended. */
-  #planWithPrefix(): BatchPlan {
-    const plan = this.#scheduler.plan();
+  #planWithPrefix(nowMs: number): BatchPlan {
+    const plan = this.#scheduler.plan(nowMs);
     if (plan.kind !== 'prefill' || plan.from > 0) return plan;
     const task = this.#scheduler.holderOf(plan.sequence);
     const tokens = this.#pages.reuse(plan.sequence);
     if (tokens === 0) return plan;
     task.prefilledTokens = tokens;
     task.cachedTokens = tokens;
-    return this.#scheduler.plan();
+    return this.#scheduler.plan(nowMs);
   }
 
   #runPlan(plan: BatchPlan): readonly BackendRow[] {
@@ -427,7 +404,10 @@ export class InferenceEngine implements ModelService {
       try {
         if (wantLogits) task.sample(stepBackend.logits(rowIndex), (token) => stepBackend.tokenBytes(token), nowMs);
         task.progressed(nowMs, options.progressIntervalMs);
-        if (task.finished) this.#retire(task);
+        if (task.finished) {
+          this.#scheduler.ended(task.answerTokens);
+          this.#retire(task);
+        }
       } catch (thrown) {
         this.#end(task, thrown);
       }

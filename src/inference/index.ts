@@ -3,4 +3,4 @@
 export { inferenceError, inferenceErrors } from './errors.js';
 export { InferenceEngine, type InferenceEngineParts } from './InferenceEngine.js';
 export { type InferenceOptions, inferenceOptions } from './options.js';
-export { type BatchPlan, planStep, type SchedulerState, type SequenceState } from './planStep.js';
+export { type BatchPlan, planStep, type SchedulerState, type SequenceState } from './schedule/planStep.js';

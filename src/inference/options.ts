@@ -3,14 +3,58 @@ import { grammarOptions } from './grammar/options.js';
 
 /** Options of the scheduler. Rule R bounds the piece sizes; within them they change speed only, never a token. */
 export const inferenceOptions = z.strictObject({
-  pieceRowsUnderLoad: z.int().min(64).max(256).multipleOf(64).default(64).describe('rows of a prefill piece while others decode'),
-  decodeStepsBetweenPiecesMin: z
+  batchTokensMax: z
+    .int()
+    .min(128)
+    .multipleOf(64)
+    .default(8192)
+    .describe('rows of the largest call (paper: max_tokens_per_batch); the model may allow fewer'),
+  concurrentRequestsMax: z
+    .int()
+    .min(1)
+    .default(128)
+    .describe('requests that share the sequences in turns (paper: max_concurrent_requests); further ones wait to begin'),
+  serviceInterTokenMs: z
+    .int()
+    .min(1)
+    .default(400)
+    .describe('service level: longest wait between two tokens of an answer while the prompt of another is computed, ms'),
+  serviceFirstTokenMs: z.int().min(1).default(1000).describe('service level: time to the first token of a short prompt, ms'),
+  serviceFirstTokenMsPer256Tokens: z
+    .int()
+    .min(1)
+    .default(1000)
+    .describe('service level: added to it for each 256 tokens of the prompt, ms'),
+  stepCostWeight: z.number().gt(0).max(1).default(0.1).describe('weight of the newest step in the moving means of what steps cost'),
+  deadlineEstimateShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.75)
+    .describe('a request is refused when this share of its estimated time is longer than its deadline; 0 = never'),
+  fairDecodeRows: z.int().min(1).default(4).describe('rows of a prompt that one row of an answer counts as, when owners share the model'),
+  fairOwnersMax: z.int().min(1).default(1024).describe('owners of requests whose share is remembered'),
+  pieceRowsUnderLoad: z
+    .int()
+    .min(64)
+    .max(256)
+    .multipleOf(64)
+    .default(64)
+    .describe('rows of the smallest prefill piece while others decode'),
+  pieceRowsUnderLoadMax: z
+    .int()
+    .min(64)
+    .max(1024)
+    .multipleOf(64)
+    .default(256)
+    .describe('rows of the largest prefill piece while others decode; chosen by the service level from measured costs'),
+  decodeStepsBetweenPiecesMin: z.int().min(1).max(7).default(2).describe('fewest decode steps between two pieces'),
+  decodeStepsBetweenPiecesMax: z
     .int()
     .min(1)
     .max(7)
-    .default(2)
-    .describe('decode steps between two pieces when more prompts wait than decode'),
-  decodeStepsBetweenPiecesMax: z.int().min(1).max(7).default(4).describe('decode steps between two pieces otherwise'),
+    .default(4)
+    .describe('most decode steps between two pieces; chosen by the service level from measured costs'),
   adapterTurnStepsMax: z
     .int()
     .min(8)

@@ -4,9 +4,11 @@ import { adapterCapabilityAnnouncement } from './AdapterCapabilityAnnouncement.j
 const loadReport = z.strictObject({
   pendingLlmRequests: z.int().min(0),
   avgLlmQueueMs: z.number().min(0),
-  activeLoraAdapters: z.array(z.string().max(128)).max(256),
+  activeLoraAdapters: z.array(z.string().max(128)).max(256).readonly(),
   sequencesTotal: z.int().min(0),
   sequencesBusy: z.int().min(0),
+  queuedByPriority: z.strictObject({ low: z.int().min(0), normal: z.int().min(0), high: z.int().min(0), critical: z.int().min(0) }),
+  stepMs: z.number().min(0),
 });
 
 /**

@@ -4,7 +4,7 @@ import { ManualClock } from '../../test/support/ManualClock.js';
 import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, type ShardId } from '../base/index.js';
-import { platformError } from '../platform/index.js';
+import { idleLoad, platformError } from '../platform/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
 import type { AdapterCapabilityAnnouncement } from './AdapterCapabilityAnnouncement.js';
 import { FailureDetector } from './FailureDetector.js';
@@ -15,7 +15,7 @@ import { gossipMethods } from './gossipMethods.js';
 import { membershipOptions } from './options.js';
 
 const digest = 'b'.repeat(64);
-const noLoad = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 };
+const noLoad = idleLoad(1);
 const law: AdapterCapabilityAnnouncement = {
   shardId: 's0',
   domain: 'law',

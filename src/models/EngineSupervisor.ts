@@ -8,6 +8,7 @@ import {
   type EngineLauncher,
   type GenerateEvent,
   type GenerateRequest,
+  idleLoad,
   type LaunchedEngine,
   type LoadedAdapter,
   type LoadReport,
@@ -196,11 +197,9 @@ export class EngineSupervisor implements ModelService {
   }
 
   load(): LoadReport {
-    const sequencesTotal = this.#parts.config.sequences;
-    const none = { pendingLlmRequests: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
     // The engine reports when it works: what it said last of its queue would stand for as long as it is idle.
     const avgLlmQueueMs = this.#queueTimes.meanMs(this.#parts.clock.monotonicMs());
-    return { ...(this.#engine?.modelService.load() ?? none), avgLlmQueueMs };
+    return { ...(this.#engine?.modelService.load() ?? idleLoad(this.#parts.config.sequences)), avgLlmQueueMs };
   }
 
   figures(): EngineFigures {

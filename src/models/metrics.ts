@@ -7,6 +7,7 @@ export interface EngineMetrics {
   publishFigures(figures: EngineFigures | undefined): void;
 }
 
+const priorities = ['low', 'normal', 'high', 'critical'] as const;
 const outcomes: readonly PrefixOutcome[] = ['hit', 'short', 'unknown', 'scope', 'refused'];
 
 /** Declares what the shard shows of its engine: the engine's own figures come from another process with its load reports (R19, R20). */
@@ -16,6 +17,9 @@ export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
   const queueMs = gauge('avg_llm_queue_ms', 'Mean time in queue of the last admissions, milliseconds.');
   const adapters = gauge('active_lora_adapters', 'LoRA adapters with running requests.');
   const busy = gauge('llm_sequences_busy', 'Sequences of the context that hold a request.');
+  const queued = metrics.gauge({ name: 'llm_queue_requests', help: 'Requests without a sequence, by priority.', labels: ['priority'] });
+  const stepMs = gauge('llm_step_ms', 'Mean time of a step of the engine, milliseconds.');
+  const occupancy = gauge('llm_occupancy', 'Share of the sequences that hold a request.');
   const restarts = metrics.counter({ name: 'engine_restarts_total', help: 'Times the engine process was started again.' });
   const publishFigures = declareFigures(metrics);
   return {
@@ -25,6 +29,9 @@ export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
       queueMs.set(load.avgLlmQueueMs);
       adapters.set(load.activeLoraAdapters.length);
       busy.set(load.sequencesBusy);
+      for (const priority of priorities) queued.set(load.queuedByPriority[priority], { priority });
+      stepMs.set(load.stepMs);
+      occupancy.set(load.sequencesTotal === 0 ? 0 : load.sequencesBusy / load.sequencesTotal);
     },
     publishFigures,
   };

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../base/index.js';
 import type { ModelService } from './ModelService.js';
 
 /** What an engine child needs to know; plain data, it crosses the process border. */
@@ -12,6 +13,8 @@ export interface EngineConfig {
   readonly threads: number;
   /** Requests waiting beyond this are refused with QUEUE_FULL. */
   readonly queueRequestsMax: number;
+  /** Options of the scheduler, as JSON; absent = its defaults. */
+  readonly inference?: JsonValue;
 }
 
 export interface LaunchedEngine {

@@ -99,6 +99,10 @@ export interface GenerateRequest {
   readonly adapterDigest?: string;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
+  /** Whose request it is: owners share an engine fairly (R19). Absent = nobody's in particular. */
+  readonly owner?: string;
+  /** Milliseconds that are left for the answer: a request that cannot be done by then is refused at once, DEADLINE_UNREACHABLE. */
+  readonly deadlineMs?: number;
 }
 
 export interface TokenUsage {
@@ -159,6 +163,10 @@ export interface LoadReport {
   readonly activeLoraAdapters: readonly string[];
   readonly sequencesTotal: number;
   readonly sequencesBusy: number;
+  /** Requests without a sequence. */
+  readonly queuedByPriority: { readonly [priority in GenerateRequest['priority']]: number };
+  /** Mean time of a step, ms, roughly. */
+  readonly stepMs: number;
 }
 
 /** Pages of 16 tokens of one pool (R20): free + cached + held = total. */
@@ -203,7 +211,7 @@ export interface ModelAbilities {
  * Request-level inference of one shard (R18): the engine child over IPC, a server the user runs, or the engine in-process under
  * simulation. Aborting a signal frees the request's slot within one step.
  * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
- * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
+ * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), DEADLINE_UNREACHABLE (retryable; data: estimateMs, queueMs, deadlineMs), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
  * CONSTRAINT_TOO_LARGE.
  */
 export interface ModelService {

@@ -101,6 +101,13 @@ export const platformErrors = {
     meaning: 'The package that holds a model could not be fetched.',
     action: 'Check that Python 3 with pip works here and reaches its registry; run the command again, it starts clean.',
   },
+  DEADLINE_UNREACHABLE: {
+    httpStatus: 503,
+    errorNum: 8105,
+    retryable: true,
+    meaning: 'By what steps cost now and what is queued, the answer would come after the deadline of the request; nothing was computed.',
+    action: 'Allow more time, ask for fewer tokens, or try again when fewer requests wait; the message tells the estimate.',
+  },
   ADAPTER_UNKNOWN: {
     httpStatus: 404,
     errorNum: 8105,

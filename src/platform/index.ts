@@ -8,6 +8,7 @@ export type { EngineConfig, EngineLauncher, LaunchedEngine } from './EngineLaunc
 export { platformError, platformErrors } from './errors.js';
 export type { FileStore } from './FileStore.js';
 export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, HttpResponse } from './HttpListener.js';
+export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';

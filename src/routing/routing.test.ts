@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asId, type ShardId } from '../base/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyMember } from '../membership/index.js';
+import { idleLoad } from '../platform/index.js';
 import { assignSlots, ConsistentHashRing } from '../sharding/index.js';
 import { AdaptiveShardRouter, type RouteRequest } from './AdaptiveShardRouter.js';
 import { routingOptions } from './options.js';
@@ -27,11 +28,8 @@ const announce = (accuracyDelta: number, changes: Partial<AdapterCapabilityAnnou
   ...changes,
 });
 const load = (pendingLlmRequests: number) => ({
+  ...idleLoad(8),
   pendingLlmRequests,
-  avgLlmQueueMs: 0,
-  activeLoraAdapters: [],
-  sequencesTotal: 8,
-  sequencesBusy: 0,
 });
 const member = (number: number, changes: Partial<TopologyMember> = {}): TopologyMember => ({
   shardId: id(number),

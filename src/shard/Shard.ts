@@ -6,6 +6,7 @@ import type { EngineSupervisor } from '../models/index.js';
 import {
   type Clock,
   describeShortage,
+  idleLoad,
   type Logger,
   type MetadataStore,
   type OrderedStore,
@@ -48,8 +49,6 @@ export interface ShardAddress {
   readonly httpUrl: string;
   readonly rpcPort: number;
 }
-
-const idle = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 0, sequencesBusy: 0 };
 
 /** An assembled shard: its order of start and stop, and its few background loops. Decides nothing else. */
 export class Shard {
@@ -135,7 +134,7 @@ export class Shard {
     const http = await gateway.start({ host, port: config.process.httpPort });
     const httpUrl = `http://${host}:${http.port}`;
     const self = { shardId, incarnation, host: address.host, rpcPort: address.port, httpUrl };
-    const own = { ready: false, models: [], announcements: [], load: { ...idle, activeLoraAdapters: [] } };
+    const own = { ready: false, models: [], announcements: [], load: idleLoad(0) };
     gossip.start({ executor, self, own });
     const entry: GossipEntry = { ...self, version: 1, ...own };
     await registration.start(entry, (members) => gossip.introduce(members));

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { cooperationOptions } from '../cooperation/index.js';
 import { executionOptions } from '../execution/index.js';
 import { gatewayOptions } from '../gateway/index.js';
+import { inferenceOptions } from '../inference/index.js';
 import { membershipOptions } from '../membership/index.js';
 import { engineOptions } from '../models/index.js';
 import { routingOptions } from '../routing/index.js';
@@ -72,6 +73,7 @@ export const shardConfig = z.strictObject({
   routing: routingOptions.prefault({}),
   cooperation: cooperationOptions.prefault({}),
   engine: engineOptions.prefault({}),
+  inference: inferenceOptions.prefault({}),
   execution: executionOptions.prefault({}),
   gateway: gatewayOptions.prefault({}),
 });

@@ -1,4 +1,4 @@
-import { InferenceEngine, type InferenceOptions, inferenceOptions } from '../inference/index.js';
+import { InferenceEngine, inferenceOptions } from '../inference/index.js';
 import type { Clock, EmbeddingBackend, EngineConfig, Logger, ModelService, Random, StepBackend, StepPacer } from '../platform/index.js';
 
 export interface EnginePlatform {
@@ -19,10 +19,6 @@ export interface AssembledEngine extends ModelService {
  * Puts an engine together from its models: the one place for the child process, the simulator and tests. The backends belong to the
  * engine from here on. Errors: MODEL_INVALID (a chat template that cannot be parsed).
  */
-export function assembleEngine(
-  config: EngineConfig,
-  platform: EnginePlatform,
-  options: InferenceOptions = inferenceOptions.parse({}),
-): AssembledEngine {
-  return new InferenceEngine({ ...platform, config, options });
+export function assembleEngine(config: EngineConfig, platform: EnginePlatform): AssembledEngine {
+  return new InferenceEngine({ ...platform, config, options: inferenceOptions.parse(config.inference ?? {}) });
 }

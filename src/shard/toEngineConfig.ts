@@ -2,7 +2,15 @@ import type { EngineConfig } from '../platform/index.js';
 import type { ShardConfig } from './ShardConfig.js';
 
 /** The part of a shard's configuration that its engine child needs. */
-export function toEngineConfig({ cluster, process }: ShardConfig): EngineConfig {
+export function toEngineConfig({ cluster, process, inference }: ShardConfig): EngineConfig {
   const { chatModel, embeddingModel, sequences, contextTokens } = cluster;
-  return { chatModel, embeddingModel, sequences, contextTokens, threads: process.threads, queueRequestsMax: process.queueRequestsMax };
+  return {
+    chatModel,
+    embeddingModel,
+    sequences,
+    contextTokens,
+    threads: process.threads,
+    queueRequestsMax: process.queueRequestsMax,
+    inference,
+  };
 }

@@ -3,6 +3,7 @@ import {
   type EngineFigures,
   type GenerateEvent,
   type GenerateRequest,
+  idleLoad,
   type LoadedAdapter,
   type LoadReport,
   type ModelFacts,
@@ -55,6 +56,6 @@ export class FakeModelService implements ModelService {
     return [];
   }
   load(): LoadReport {
-    return { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 };
+    return idleLoad(1);
   }
 }

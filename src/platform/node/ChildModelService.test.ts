@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type GenerateRequest, type LoadReport, noEngineFigures, plainSampling } from '../index.js';
+import { type GenerateRequest, idleLoad, type LoadReport, noEngineFigures, plainSampling } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand } from './engineMessages.js';
 
-const idle: LoadReport = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 4, sequencesBusy: 0 };
+const idle: LoadReport = idleLoad(4);
 const request: GenerateRequest = {
   requestId: 'r',
   model: 'default',

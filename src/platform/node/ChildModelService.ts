@@ -5,6 +5,7 @@ import {
   type EngineFigures,
   type GenerateEvent,
   type GenerateRequest,
+  idleLoad,
   type LoadedAdapter,
   type LoadReport,
   type ModelAbilities,
@@ -125,8 +126,7 @@ export class ChildModelService implements ModelService {
 
   lose(reason: string): void {
     this.#lostReason = reason;
-    const { sequencesTotal } = this.#load;
-    this.#load = { pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal, sequencesBusy: 0 };
+    this.#load = idleLoad(this.#load.sequencesTotal);
     for (const [call, pending] of this.#calls) {
       this.#calls.delete(call);
       pending.onError(lostError(reason));

@@ -8,6 +8,7 @@ import {
   type EngineConfig,
   type GenerateEvent,
   type GenerateRequest,
+  idleLoad,
   type LaunchedEngine,
   plainSampling,
 } from '../../../src/platform/index.js';
@@ -166,7 +167,7 @@ describe('an engine in a child process (R18)', () => {
       const folder = mkdtempSync(join(tmpdir(), 'ostraka-stuck-'));
       const path = join(folder, 'stuckEngine.mjs');
       const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
-      const load = '{ pendingLlmRequests: 0, avgLlmQueueMs: 0, activeLoraAdapters: [], sequencesTotal: 1, sequencesBusy: 0 }';
+      const load = JSON.stringify(idleLoad(1));
       const ready = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true } }, load: ${load} }`;
       const onStart = when === 'cold' ? block : `process.send(${ready})`;
       writeFileSync(path, `process.on('message', (m) => { if (m.kind === 'start') ${onStart}; if (m.kind === 'call') ${block}; });`);

@@ -1,4 +1,6 @@
-import type { InferenceOptions } from './options.js';
+import type { InferenceOptions } from '../options.js';
+import { choosePieces, type PieceOptions, type PieceSchedule } from './choosePieces.js';
+import type { StepCostFigures } from './StepCosts.js';
 
 /** What the planner knows of a running request. */
 export interface SequenceState {
@@ -15,6 +17,8 @@ export interface SequenceState {
   readonly answered: boolean;
   /** Place in the order of admissions. */
   readonly admission: number;
+  /** Monotonic milliseconds by which the service level wants the first token. */
+  readonly firstTokenDueMs: number;
 }
 
 /** Whose turn it is, and for how long. */
@@ -38,6 +42,9 @@ export interface SchedulerState {
   readonly turn: SchedulerTurn;
   /** Rows of the largest call; a multiple of 64, at least 128. */
   readonly rowsMax: number;
+  /** Of a decode step of the sequences that decode now. */
+  readonly costs: StepCostFigures;
+  readonly nowMs: number;
 }
 
 interface PrefillPlan {
@@ -57,10 +64,7 @@ export type BatchPlan =
   | PrefillPlan
   | { readonly kind: 'decode'; readonly adapterDigest: string | null; readonly sequences: readonly number[] };
 
-type PlanOptions = Pick<
-  InferenceOptions,
-  'pieceRowsUnderLoad' | 'decodeStepsBetweenPiecesMin' | 'decodeStepsBetweenPiecesMax' | 'adapterTurnStepsMax'
->;
+type PlanOptions = PieceOptions & Pick<InferenceOptions, 'adapterTurnStepsMax'>;
 
 /** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
 const pieceRowsMin = 64;
@@ -75,8 +79,8 @@ const isPrefilling = ({ prefilledTokens, promptTokens, replayTokens, replayedTok
  * Decides the next call of the model; a pure function. Adapter groups take turns of several steps; within a turn the oldest unfinished
  * prompt gets a piece, then everyone decodes for some steps: for several while a long prompt is computed, so that others keep their pace,
  * for one after a prompt has ended, so that a burst of short prompts soon fills the batch (a step of few rows costs nearly as much as one
- * of many). Between two decode steps of the others lie fewer than 128 prompt rows. Prompts are cut by rule R: pieces of at least 64 rows, a prompt below 64
- * tokens whole, so that the bits do not depend on the cut.
+ * of many). How large and how many: `choosePieces`. Between two decode steps of the others lie fewer than 64 rows beyond a piece. Prompts
+ * are cut by rule R: pieces of at least 64 rows, a prompt below 64 tokens whole, so that the bits do not depend on the cut.
  */
 export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan {
   if (state.sequences.length === 0) return { kind: 'idle' };
@@ -84,9 +88,11 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
   const members = state.sequences.filter((sequence) => sequence.adapterDigest === adapterDigest);
   const decoding = members.filter((sequence) => !isPrefilling(sequence));
   const waiting = members.filter(isPrefilling);
-  const piece = waiting.length === 0 ? undefined : planPiece(waiting, state, options);
-  if (piece !== undefined && pieceIsDue(piece.rows, state.turn, { decoding: decoding.length, waiting: waiting.length }, options))
-    return piece;
+  if (waiting.length > 0) {
+    const schedule = scheduleOf(waiting, decoding.length, state, options);
+    const piece = planPiece(waiting, schedule, state);
+    if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
+  }
   return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence) };
 }
 
@@ -111,26 +117,28 @@ function groupInTurn({ sequences, turn }: SchedulerState, options: PlanOptions):
   return next === undefined || next === '' ? null : next;
 }
 
-function pieceIsDue(
-  rows: number,
-  turn: SchedulerTurn,
-  count: { readonly decoding: number; readonly waiting: number },
-  options: PlanOptions,
-): boolean {
-  if (count.decoding === 0) return true;
-  if (turn.decodeStepsSincePiece === 0) return turn.promptEnded && turn.rowsSinceDecode + rows < options.pieceRowsUnderLoad + pieceRowsMin;
-  if (turn.promptEnded) return true;
-  const between = count.waiting > count.decoding ? options.decodeStepsBetweenPiecesMin : options.decodeStepsBetweenPiecesMax;
-  return turn.decodeStepsSincePiece >= between;
+function scheduleOf(waiting: readonly SequenceState[], decoding: number, state: SchedulerState, options: PlanOptions): PieceSchedule {
+  const { costs, rowsMax, nowMs } = state;
+  const prompts = [...waiting]
+    .sort((left, right) => left.admission - right.admission)
+    .map(({ promptTokens, prefilledTokens, firstTokenDueMs }) => ({
+      rows: promptTokens - prefilledTokens,
+      dueInMs: firstTokenDueMs - nowMs,
+    }));
+  return choosePieces({ waiting: prompts, decoding, costs, rowsMax }, options);
 }
 
-function planPiece(waiting: readonly SequenceState[], state: SchedulerState, options: PlanOptions): PrefillPlan {
+function pieceIsDue(rows: number, turn: SchedulerTurn, schedule: PieceSchedule): boolean {
+  if (turn.decodeStepsSincePiece === 0) return turn.promptEnded && turn.rowsSinceDecode + rows < schedule.rows + pieceRowsMin;
+  return turn.promptEnded || turn.decodeStepsSincePiece >= schedule.decodeSteps;
+}
+
+function planPiece(waiting: readonly SequenceState[], schedule: PieceSchedule, { sequences, rowsMax }: SchedulerState): PrefillPlan {
   const oldest = waiting.reduce((first, other) => (other.admission < first.admission ? other : first));
   const { sequence, adapterDigest, promptTokens, prefilledTokens: from, answered } = oldest;
   if (from === promptTokens) return replayPiece(oldest);
-  const someoneDecodes = state.sequences.some((other) => !isPrefilling(other));
-  const target = someoneDecodes ? Math.min(options.pieceRowsUnderLoad, state.rowsMax) : state.rowsMax;
-  const rows = pieceRows(promptTokens - from, target, state.rowsMax);
+  const someoneDecodes = sequences.some((other) => !isPrefilling(other));
+  const rows = pieceRows(promptTokens - from, someoneDecodes ? Math.min(schedule.rows, rowsMax) : rowsMax);
   return { kind: 'prefill', adapterDigest, sequence, from, rows, last: from + rows === promptTokens && !answered };
 }
 
@@ -139,9 +147,8 @@ function replayPiece({ sequence, adapterDigest, promptTokens, replayTokens, repl
   return { kind: 'prefill', adapterDigest, sequence, from: promptTokens + replayedTokens, rows, last: false };
 }
 
-/** Rows of the next piece: about `target`, never leaving 1…63 rows behind: such a remainder is folded in, or the piece is shortened. */
-function pieceRows(remaining: number, target: number, rowsMax: number): number {
-  if (remaining <= target) return remaining;
-  if (remaining - target >= pieceRowsMin) return target;
-  return remaining <= rowsMax ? remaining : remaining - pieceRowsMin;
+/** Rows of the next piece: at most `target`, never leaving 1…63 rows behind: the piece is shortened, or such a remainder folded in where it would become too short. */
+function pieceRows(remaining: number, target: number): number {
+  if (remaining <= target || remaining < 2 * pieceRowsMin) return remaining;
+  return Math.min(target, remaining - pieceRowsMin);
 }

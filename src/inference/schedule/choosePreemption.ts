@@ -1,5 +1,5 @@
-import type { GenerateRequest } from '../platform/index.js';
-import type { InferenceOptions } from './options.js';
+import type { GenerateRequest } from '../../platform/index.js';
+import type { InferenceOptions } from '../options.js';
 import { rankOf } from './rankOf.js';
 
 type Priority = GenerateRequest['priority'];

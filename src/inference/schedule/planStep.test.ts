@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inferenceOptions } from './options.js';
-import { type BatchPlan, firstTurn, planStep, type SequenceState, turnAfter } from './planStep.js';
+import { inferenceOptions } from '../options.js';
+import { type BatchPlan, firstTurn, planStep, type SchedulerState, type SequenceState, turnAfter } from './planStep.js';
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
-const fresh = { replayTokens: 0, replayedTokens: 0, answered: false };
+const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0 };
+const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }, nowMs: 0 };
+/** Of a quiet machine: pieces of 192 rows just keep the service level. */
+const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, nowMs: 0 };
 
 interface Work {
   readonly adapterDigest: string | null;
@@ -33,7 +36,12 @@ function servedBy(plan: BatchPlan, slot: Running): boolean {
 const isOver = (slot: Running): boolean => !isPrefilling(slot) && --slot.answerTokensLeft <= 0;
 
 /** Runs the planner over work that is admitted to the lowest free id, and hands every plan to `watch` with the state it was made from. */
-function runAll(work: readonly Work[], sequences: number, watch: (plan: BatchPlan, running: readonly Running[]) => void): void {
+function runAll(
+  work: readonly Work[],
+  sequences: number,
+  watch: (plan: BatchPlan, running: readonly Running[]) => void,
+  known: Pick<SchedulerState, 'costs' | 'nowMs'> = unmeasured,
+): void {
   const slots: (Running | undefined)[] = new Array<undefined>(sequences).fill(undefined);
   let turn = firstTurn;
   let admission = 0;
@@ -45,7 +53,7 @@ function runAll(work: readonly Work[], sequences: number, watch: (plan: BatchPla
       slots[sequence] = { ...rest, ...fresh, sequence, admission: admission++, prefilledTokens: 0, answerTokensLeft: answerTokens };
     }
     const running = slots.filter((slot) => slot !== undefined);
-    const plan = planStep({ sequences: running, turn, rowsMax }, options);
+    const plan = planStep({ sequences: running, turn, rowsMax, ...known }, options);
     watch(plan, running);
     if (plan.kind === 'idle') return;
     turn = turnAfter(turn, plan);
@@ -65,8 +73,8 @@ const workload = fc.array(
 describe('planStep keeps rule R (ENGINE-BATCH)', () => {
   it('cuts every prompt into pieces of 64 rows and more, a prompt below 64 not at all', () => {
     fc.assert(
-      fc.property(workload, (work) => {
-        runAll(work, 8, (plan, running) => {
+      fc.property(workload, fc.constantFrom(unmeasured, measured), (work, known) => {
+        const watch = (plan: BatchPlan, running: readonly Running[]): void => {
           if (plan.kind !== 'prefill') return;
           const prompt = running.find(({ sequence }) => sequence === plan.sequence) as Running;
           const whole = plan.from === 0 && plan.last;
@@ -75,7 +83,8 @@ describe('planStep keeps rule R (ENGINE-BATCH)', () => {
           expect(plan.from).toBe(prompt.prefilledTokens);
           expect(plan.last).toBe(plan.from + plan.rows === prompt.promptTokens);
           if (whole) expect(plan.rows).toBe(prompt.promptTokens);
-        });
+        };
+        runAll(work, 8, watch, known);
       }),
     );
   });
@@ -133,10 +142,19 @@ describe('planStep computes lost rows again', () => {
     const sizes = fc.record({ promptTokens: fc.integer({ min: 1, max: 700 }), replayTokens: fc.integer({ min: 1, max: 400 }) });
     fc.assert(
       fc.property(sizes, (size) => {
-        const lost = { ...size, sequence: 0, adapterDigest: null, admission: 0, prefilledTokens: 0, replayedTokens: 0, answered: true };
+        const lost = {
+          ...fresh,
+          ...size,
+          sequence: 0,
+          adapterDigest: null,
+          admission: 0,
+          prefilledTokens: 0,
+          replayedTokens: 0,
+          answered: true,
+        };
         let turn = firstTurn;
         for (let next = 0; lost.prefilledTokens < lost.promptTokens || lost.replayedTokens < lost.replayTokens; ) {
-          const plan = planStep({ sequences: [lost], turn, rowsMax }, options);
+          const plan = planStep({ sequences: [lost], turn, rowsMax, ...unmeasured }, options);
           if (plan.kind !== 'prefill') throw new Error('rows are missing');
           expect(plan.from).toBe(next);
           expect(plan.last).toBe(false);
@@ -149,7 +167,7 @@ describe('planStep computes lost rows again', () => {
           expect(lost.prefilledTokens).toBeLessThanOrEqual(lost.promptTokens);
           turn = turnAfter(turn, plan);
         }
-        expect(planStep({ sequences: [lost], turn, rowsMax }, options).kind).toBe('decode');
+        expect(planStep({ sequences: [lost], turn, rowsMax, ...unmeasured }, options).kind).toBe('decode');
       }),
     );
   });
@@ -165,20 +183,20 @@ describe('planStep shares the time', () => {
   const plans = (sequences: readonly SequenceState[], count: number): BatchPlan[] => {
     let turn = firstTurn;
     return Array.from({ length: count }, () => {
-      const plan = planStep({ sequences, turn, rowsMax }, options);
+      const plan = planStep({ sequences, turn, rowsMax, ...unmeasured }, options);
       turn = turnAfter(turn, plan);
       return plan;
     });
   };
 
   it('prefills in large pieces while nobody decodes', () => {
-    expect(planStep({ sequences: [prefilling(0, 1000)], turn: firstTurn, rowsMax }, options)).toMatchObject({ rows: 256 });
+    expect(planStep({ sequences: [prefilling(0, 1000)], turn: firstTurn, rowsMax, ...unmeasured }, options)).toMatchObject({ rows: 256 });
   });
 
   it('shortens the piece before a remainder below 64, or folds the remainder in', () => {
     const rowsOf = (promptTokens: number, others: readonly SequenceState[]): number => {
       const turn = { ...firstTurn, decodeStepsSincePiece: 9 };
-      const plan = planStep({ sequences: [prefilling(0, promptTokens), ...others], turn, rowsMax }, options);
+      const plan = planStep({ sequences: [prefilling(0, promptTokens), ...others], turn, rowsMax, ...unmeasured }, options);
       return plan.kind === 'prefill' ? plan.rows : 0;
     };
     expect([63, 64, 256, 257, 300, 320].map((tokens) => rowsOf(tokens, []))).toEqual([63, 64, 256, 193, 236, 256]);
@@ -200,7 +218,7 @@ describe('planStep shares the time', () => {
     let running: readonly SequenceState[] = [decoding(0), ...waiting];
     const steps: string[] = [];
     for (let step = 0; step < 7; step++) {
-      const plan = planStep({ sequences: running, turn, rowsMax }, options);
+      const plan = planStep({ sequences: running, turn, rowsMax, ...unmeasured }, options);
       turn = turnAfter(turn, plan);
       steps.push(plan.kind === 'prefill' ? `p${plan.sequence}` : 'd');
       running = running.map((one) => (plan.kind === 'prefill' && one.sequence === plan.sequence ? decoding(one.sequence) : one));

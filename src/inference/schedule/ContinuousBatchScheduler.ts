@@ -1,9 +1,12 @@
-import { assert } from '../base/index.js';
-import type { LoadReport } from '../platform/index.js';
+import { assert } from '../../base/index.js';
+import type { LoadReport } from '../../platform/index.js';
+import type { InferenceOptions } from '../options.js';
 import { choosePreemption } from './choosePreemption.js';
-import type { InferenceOptions } from './options.js';
+import { type AnswerEstimate, estimateAnswer, type RemainingWork } from './estimateAnswer.js';
 import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
+import { rankOf } from './rankOf.js';
+import { StepCosts } from './StepCosts.js';
 
 /** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
 export interface ScheduledRequest extends Waiting {
@@ -20,6 +23,12 @@ export interface ScheduledRequest extends Waiting {
   waitingSinceMs: number;
   prefilledTokens: number;
   replayedTokens: number;
+  /** Monotonic milliseconds by which the service level wants its first token. */
+  readonly firstTokenDueMs: number;
+  /** Tokens it may still draw. */
+  readonly answerTokensLeft: number;
+  /** It ends at that number and not before. */
+  readonly answerIsLong: boolean;
 }
 
 export interface SchedulerBounds {
@@ -27,6 +36,9 @@ export interface SchedulerBounds {
   readonly rowsMax: number;
   readonly queueRequestsMax: number;
 }
+
+/** In steps of about a fifth: a mean that trembles must not make a new load report of every look at it. */
+const roundedMs = (stepMs: number): number => (stepMs <= 0 ? 0 : Math.round(2 ** (Math.round(4 * Math.log2(stepMs)) / 4)));
 
 /** `sequence` of a request that holds none. */
 export const noSequence = -1;
@@ -42,14 +54,18 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   readonly #queue: RequestQueue<Request>;
   readonly #holders: (Request | undefined)[];
   readonly #queueMsSamples: number[] = [];
+  readonly #costs: StepCosts;
+  #answerTokensMean: number | undefined;
   #turn: SchedulerTurn = firstTurn;
   #admissions = 0;
 
   constructor(bounds: SchedulerBounds, options: InferenceOptions) {
     assert(bounds.rowsMax >= 128 && bounds.rowsMax % 64 === 0, 'a piece and its remainder fit into one call', { rowsMax: bounds.rowsMax });
-    this.#bounds = bounds;
+    this.#bounds = { ...bounds, rowsMax: Math.min(bounds.rowsMax, options.batchTokensMax) };
     this.#options = options;
-    this.#queue = new RequestQueue({ requestsMax: bounds.queueRequestsMax, ageingMs: options.queueAgeingMs });
+    this.#costs = new StepCosts(options);
+    const { queueAgeingMs: ageingMs, fairOwnersMax: ownersMax } = options;
+    this.#queue = new RequestQueue({ requestsMax: bounds.queueRequestsMax, ageingMs, ownersMax });
     this.#holders = new Array<Request | undefined>(bounds.sequences).fill(undefined);
   }
 
@@ -64,9 +80,9 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
    */
   admitNext(nowMs: number, hasRoomFor: (request: Request) => boolean): Request | undefined {
     const sequence = this.#holders.indexOf(undefined);
-    const request = this.#queue.first(nowMs);
+    const request = this.#first(nowMs);
     if (sequence < 0 || request === undefined || !hasRoomFor(request)) return undefined;
-    this.#queue.remove(request);
+    this.#queue.admit(request, nowMs);
     request.sequence = sequence;
     request.admission = this.#admissions++;
     request.admittedMs = nowMs;
@@ -80,7 +96,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     return choosePreemption(
       {
         running: this.#running(),
-        next: this.#queue.first(nowMs),
+        next: this.#first(nowMs),
         hasFreeSequence: this.#holders.includes(undefined),
         freePages: pages.free,
         canKeep: pages.canKeep,
@@ -114,17 +130,49 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     return { from, to };
   }
 
-  plan(): BatchPlan {
-    return planStep({ sequences: this.#running(), turn: this.#turn, rowsMax: this.#bounds.rowsMax }, this.#options);
+  plan(nowMs: number): BatchPlan {
+    const sequences = this.#running();
+    const costs = this.#costs.figures(sequences.length);
+    return planStep({ sequences, turn: this.#turn, rowsMax: this.#bounds.rowsMax, costs, nowMs }, this.#options);
   }
 
   /** A plan has run: its rows are computed. */
   complete(plan: BatchPlan): void {
     this.#turn = turnAfter(this.#turn, plan);
+    if (plan.kind === 'decode') for (const sequence of plan.sequences) this.#charge(this.holderOf(sequence), this.#options.fairDecodeRows);
     if (plan.kind !== 'prefill') return;
     const holder = this.holderOf(plan.sequence);
+    this.#charge(holder, plan.rows);
     if (plan.from < holder.promptTokens) holder.prefilledTokens += plan.rows;
     else holder.replayedTokens += plan.rows;
+  }
+
+  /** What a step cost. */
+  measured(step: Parameters<StepCosts['record']>[0], elapsedMs: number): void {
+    this.#costs.record(step, elapsedMs);
+  }
+
+  /** An answer of so many tokens came to its end by itself. */
+  ended(answerTokens: number): void {
+    const before = this.#answerTokensMean ?? answerTokens;
+    this.#answerTokensMean = before + (answerTokens - before) * this.#options.stepCostWeight;
+  }
+
+  /** When a request that is submitted now will probably be answered; undefined while nothing is measured. */
+  estimate(request: Request): AnswerEstimate | undefined {
+    const { prefillRowMs, decodeStepMs } = this.#costs.figures(this.#bounds.sequences);
+    if (prefillRowMs === undefined || decodeStepMs === undefined) return undefined;
+    const workOf = (one: Request): RemainingWork => this.#remainingWork(one);
+    const ahead = this.#queue.values().filter(({ priority }) => rankOf[priority] >= rankOf[request.priority]);
+    const { sequences } = this.#bounds;
+    return estimateAnswer({
+      request: workOf(request),
+      running: this.#running().map(workOf),
+      ahead: ahead.map(workOf),
+      sequences,
+      prefillRowMs,
+      decodeStepMs,
+    });
   }
 
   holderOf(sequence: number): Request {
@@ -158,7 +206,29 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
       activeLoraAdapters: [...adapters].sort(),
       sequencesTotal: this.#bounds.sequences,
       sequencesBusy: running.length,
+      queuedByPriority: this.#queuedByPriority(),
+      stepMs: roundedMs(this.#costs.stepMs),
     };
+  }
+
+  /** Those that have begun take turns; new ones begin while there are fewer than `concurrentRequestsMax`. */
+  #first(nowMs: number): Request | undefined {
+    const begun = this.#queue.values().filter((one) => one.begun).length + this.#running().length;
+    return this.#queue.first(nowMs, begun < this.#options.concurrentRequestsMax);
+  }
+
+  #charge({ owner }: Request, rows: number): void {
+    this.#queue.shares.charge(owner, rows);
+  }
+
+  #remainingWork({ promptTokens, prefilledTokens, answerTokensLeft, answerIsLong }: Request): RemainingWork {
+    const answerTokens = answerIsLong ? answerTokensLeft : Math.min(answerTokensLeft, this.#answerTokensMean ?? answerTokensLeft);
+    return { promptRows: promptTokens - prefilledTokens, answerTokens };
+  }
+
+  #queuedByPriority(): LoadReport['queuedByPriority'] {
+    const count = (wanted: Request['priority']): number => this.#queue.values().filter(({ priority }) => priority === wanted).length;
+    return { low: count('low'), normal: count('normal'), high: count('high'), critical: count('critical') };
   }
 
   #running(): readonly (Request & SequenceState)[] {

@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
+import { type GenerateRequest, plainSampling } from '../platform/index.js';
+import { NodeRandom, PinoLogger } from '../platform/node/index.js';
+
+const sampling = { ...plainSampling, tokensMax: 40, ignoreEnd: true };
+const request = (content: string, changes: Partial<GenerateRequest> = {}): GenerateRequest => ({
+  requestId: content,
+  model: 'default',
+  messages: [{ role: 'user', content }],
+  sampling,
+  priority: 'normal',
+  ...changes,
+});
+
+describe('InferenceEngine admits requests (R19)', () => {
+  let toy: ToyEngine | undefined;
+  afterEach(async () => {
+    await toy?.engine.close(new Error('test is over'));
+    toy = undefined;
+  });
+  const open = (overrides: Partial<ToyEngineOptions> = {}) => {
+    const logger = PinoLogger.open({ level: 'error', destination: '/dev/null' });
+    const bounds = { sequences: 2, contextTokens: 1024, queueRequestsMax: 64 };
+    toy = openToyEngine({ random: new NodeRandom(), logger, script: [], ...bounds, ...overrides });
+    return toy.engine;
+  };
+  const finish = async (engine: ToyEngine['engine'], asked: GenerateRequest, onEnd = (): void => undefined): Promise<void> => {
+    for await (const event of engine.generate(asked, new AbortController().signal)) if (event.kind === 'finished') onEnd();
+  };
+  const warm = (engine: ToyEngine['engine']): Promise<unknown> =>
+    Promise.all(['one', 'two'].map((content) => finish(engine, request(`${content} ${'x'.repeat(200)}`))));
+
+  it('refuses what cannot make its deadline at once, with the estimate, and takes the same request with more time', async () => {
+    const engine = open();
+    await warm(engine);
+    await expect(finish(engine, request('soon', { deadlineMs: 1 }))).rejects.toMatchObject({
+      code: 'DEADLINE_UNREACHABLE',
+      retryable: true,
+      data: { deadlineMs: 1, queueMs: 0, estimateMs: expect.any(Number) },
+    });
+    expect(engine.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
+    await finish(engine, request('later', { deadlineMs: 600_000 }));
+  });
+
+  it('counts what waits before a request into its estimate, but only what goes before it', async () => {
+    const engine = open();
+    await warm(engine);
+    const estimateOf = (changes: Partial<GenerateRequest>): Promise<number> =>
+      finish(engine, request('asked', { deadlineMs: 0, ...changes })).then(
+        () => Number.NaN,
+        (error: { data: { estimateMs: number } }) => error.data.estimateMs,
+      );
+    const alone = await estimateOf({});
+    const others = Array.from({ length: 10 }, (_, index) => finish(engine, request(`other ${index}`)));
+    const behind = await estimateOf({});
+    const urgent = await estimateOf({ priority: 'critical' });
+    expect(behind).toBeGreaterThan(3 * alone);
+    expect(urgent).toBeLessThan(behind);
+    await Promise.all(others);
+  });
+
+  it('refuses nothing for its deadline before anything is measured', async () => {
+    await finish(open(), request('first', { deadlineMs: 0 }));
+  });
+
+  it('serves the single request of one owner among many of another', async () => {
+    const engine = open();
+    const order: string[] = [];
+    const many = Array.from({ length: 30 }, (_, index) =>
+      finish(engine, request(`many ${index}`, { owner: 'many' }), () => order.push('many')),
+    );
+    const few = finish(engine, request('few', { owner: 'few' }), () => order.push('few'));
+    await Promise.all([...many, few]);
+    expect(order.indexOf('few')).toBeLessThan(6);
+  });
+
+  it('lets no more requests begin than may share the sequences; the others wait, and all are answered', async () => {
+    const engine = open({ inference: { concurrentRequestsMax: 2, sequenceTurnMs: 100, sequenceTurnTokensMin: 1 } });
+    let begun = 0;
+    let most = 0;
+    const answers = Array.from({ length: 8 }, async (_, index) => {
+      for await (const event of engine.generate(request(`question ${index}`), new AbortController().signal)) {
+        if (event.kind === 'admitted') most = Math.max(most, ++begun);
+        if (event.kind === 'finished') begun--;
+      }
+    });
+    await Promise.all(answers);
+    expect(most).toBe(2);
+  });
+
+  it('reports the queue by priority and what a step takes', async () => {
+    const engine = open({ sequences: 1 });
+    const asked = (['normal', 'high', 'low', 'low'] as const).map((priority, index) => finish(engine, request(`q${index}`, { priority })));
+    expect(engine.load().queuedByPriority).toEqual({ low: 2, normal: 1, high: 1, critical: 0 });
+    await Promise.all(asked);
+    expect(engine.load()).toMatchObject({ queuedByPriority: { low: 0, normal: 0, high: 0, critical: 0 } });
+    expect(engine.load().stepMs).toBeGreaterThan(0);
+  });
+});
