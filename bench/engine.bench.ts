@@ -75,6 +75,7 @@ const request = (tokensMax: number) => ({
   messages: [{ role: 'user' as const, content: question }],
   sampling: { ...plainSampling, tokensMax },
   priority: 'normal' as const,
+  streamed: false, // the peer too prefills first and shows no token meanwhile
 });
 
 async function generateAll(engine: AssembledEngine, count: number, tokens: number): Promise<number> {

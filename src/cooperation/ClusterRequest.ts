@@ -14,6 +14,8 @@ export interface ClusterRequest {
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Whose request it is: owners share an engine fairly. */
   readonly owner?: string;
+  /** Somebody reads the tokens as they come; absent = true. */
+  readonly streamed?: boolean;
   /** Counts from admission, ms. */
   readonly timeoutMs: number;
   /** `isNamed`: the domain is the name of an adapter that the caller wants, not a subject. */

@@ -3,8 +3,8 @@ import type { ClusterRequest } from './ClusterRequest.js';
 
 /** The request as the chosen shard's engine takes it. */
 export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
-  const { requestId, model, messages, prompt, sampling, priority, owner } = request;
-  const base = {
+  const { requestId, model, messages, prompt, sampling, priority, owner, streamed } = request;
+  return {
     requestId,
     model,
     messages,
@@ -12,6 +12,7 @@ export function toGenerateRequest(request: ClusterRequest, adapterDigest: string
     priority,
     ...(prompt !== undefined && { prompt }),
     ...(owner !== undefined && { owner }),
+    ...(streamed !== undefined && { streamed }),
+    ...(adapterDigest !== undefined && { adapterDigest }),
   };
-  return adapterDigest === undefined ? base : { ...base, adapterDigest };
 }

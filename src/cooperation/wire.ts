@@ -41,6 +41,7 @@ const generateRequest = z.strictObject({
   sampling,
   priority: z.enum(['low', 'normal', 'high', 'critical']),
   owner: z.string().max(128).optional(),
+  streamed: z.boolean().optional(),
   deadlineMs: z.number().min(0).optional(),
 });
 

@@ -34,6 +34,7 @@ export class GenerationTask implements ScheduledRequest {
   readonly adapterDigest: string | null;
   readonly priority: GenerateRequest['priority'];
   readonly owner: string;
+  readonly streamed: boolean;
   readonly prompt: Int32Array;
   readonly submittedMs: number;
   readonly events: AsyncQueue<GenerateEvent>;
@@ -72,6 +73,7 @@ export class GenerationTask implements ScheduledRequest {
     this.adapterDigest = request.adapterDigest ?? null;
     this.priority = request.priority;
     this.owner = request.owner ?? '';
+    this.streamed = request.streamed ?? true;
     this.prompt = prompt;
     this.submittedMs = submittedMs;
     this.waitingSinceMs = submittedMs;

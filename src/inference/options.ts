@@ -19,6 +19,13 @@ export const inferenceOptions = z.strictObject({
     .min(1)
     .default(400)
     .describe('service level: longest wait between two tokens of an answer while the prompt of another is computed, ms'),
+  serviceWholeAnswerMs: z
+    .int()
+    .min(1)
+    .default(4000)
+    .describe(
+      'service level: longest standstill of answers that nobody reads before they are whole, for the sake of the prompts of others, ms',
+    ),
   serviceFirstTokenMs: z.int().min(1).default(1000).describe('service level: time to the first token of a short prompt, ms'),
   serviceFirstTokenMsPer256Tokens: z
     .int()

@@ -101,6 +101,8 @@ export interface GenerateRequest {
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Whose request it is: owners share an engine fairly (R19). Absent = nobody's in particular. */
   readonly owner?: string;
+  /** Somebody reads the tokens as they come (absent = true): other answers may wait longer for the prompts of others. */
+  readonly streamed?: boolean;
   /** Milliseconds that are left for the answer: a request that cannot be done by then is refused at once, DEADLINE_UNREACHABLE. */
   readonly deadlineMs?: number;
 }

@@ -30,6 +30,7 @@ export async function engineAnswers(options: {
           messages: [{ role: 'user' as const, content: question }],
           sampling,
           priority: 'normal' as const,
+          streamed: false,
         };
         const events = launched.modelService.generate(withAdapter ? { ...request, adapterDigest: digest } : request, signal);
         return { ...(await readAnswer(events)), adapterDigest: withAdapter ? digest : undefined };

@@ -92,6 +92,7 @@ export class InferCalls {
         stop: options.stop,
       },
       priority: options.priority,
+      streamed: false,
       timeoutMs: options.timeout_ms,
       ...(route && { route: { fallback: route.fallback, ...(route.min_score !== undefined && { scoreMin: route.min_score }) } }),
     };

@@ -25,6 +25,7 @@ export interface ScheduledRequest extends Waiting {
   replayedTokens: number;
   /** Monotonic milliseconds by which the service level wants its first token. */
   readonly firstTokenDueMs: number;
+  readonly streamed: boolean;
   /** Tokens it may still draw. */
   readonly answerTokensLeft: number;
   /** It ends at that number and not before. */

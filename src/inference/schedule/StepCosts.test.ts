@@ -13,6 +13,8 @@ describe('StepCosts', () => {
 
   it('is a moving mean of the cost of a row in pieces of 64 rows and more', () => {
     const costs = open();
+    costs.record(prefill(10), 1_000);
+    expect(costs.figures(1).prefillRowMs).toBe(100);
     costs.record(prefill(100), 200);
     costs.record(prefill(10), 1_000);
     expect(costs.figures(1).prefillRowMs).toBe(2);

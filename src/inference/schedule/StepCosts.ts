@@ -2,7 +2,7 @@ import type { InferenceOptions } from '../options.js';
 
 /** Milliseconds that the work of a step takes, as measured; undefined before the first measurement. */
 export interface StepCostFigures {
-  /** Of one row of a prompt, in pieces of 64 rows and more. */
+  /** Of one row of a prompt, in pieces of 64 rows and more where there were such. */
   readonly prefillRowMs: number | undefined;
   /** Of a decode step of about so many rows as asked for. */
   readonly decodeStepMs: number | undefined;
@@ -14,7 +14,7 @@ interface MeasuredStep {
   readonly embedRows: number;
 }
 
-/** A shorter piece costs much more a row and says nothing of the others. */
+/** A row of a shorter prompt costs more, a single one as much as a decode step. */
 const pieceRowsMeasured = 64;
 
 /** Steps of like size share a mean: 1, 2, 3–4, 5–8, 9–16 rows and so on. */
@@ -28,6 +28,7 @@ export class StepCosts {
   readonly #weight: number;
   readonly #decodeStepMs: (number | undefined)[] = [];
   #prefillRowMs: number | undefined;
+  #shortRowMs: number | undefined;
   #stepMs: number | undefined;
 
   constructor(options: Pick<InferenceOptions, 'stepCostWeight'>) {
@@ -43,6 +44,7 @@ export class StepCosts {
     if (prefillRows + decodeRows === 0 || embedRows > 0) return;
     this.#stepMs = this.#mean(this.#stepMs, elapsedMs);
     if (prefillRows >= pieceRowsMeasured) this.#prefillRowMs = this.#mean(this.#prefillRowMs, elapsedMs / prefillRows);
+    else if (prefillRows > 0) this.#shortRowMs = this.#mean(this.#shortRowMs, elapsedMs / prefillRows);
     if (decodeRows === 0) return;
     const bucket = bucketOf(decodeRows);
     this.#decodeStepMs[bucket] = this.#mean(this.#decodeStepMs[bucket], elapsedMs);
@@ -53,7 +55,7 @@ export class StepCosts {
     const bucket = bucketOf(decodeRows);
     const bigger = this.#decodeStepMs.slice(bucket).find((stepMs) => stepMs !== undefined);
     const decodeStepMs = bigger ?? this.#decodeStepMs.slice(0, bucket).findLast((stepMs) => stepMs !== undefined);
-    return { prefillRowMs: this.#prefillRowMs, decodeStepMs };
+    return { prefillRowMs: this.#prefillRowMs ?? this.#shortRowMs, decodeStepMs };
   }
 
   #mean(before: number | undefined, value: number): number {

@@ -7,6 +7,7 @@ const options = inferenceOptions.parse({});
 const state = (changes: Partial<PieceState>): PieceState => ({
   waiting: [{ rows: 1000, dueInMs: 60_000 }],
   decoding: 8,
+  someoneReads: true,
   costs: { prefillRowMs: 1.6, decodeStepMs: 50 },
   rowsMax: 512,
   ...changes,
@@ -14,7 +15,7 @@ const state = (changes: Partial<PieceState>): PieceState => ({
 
 describe('choosePieces', () => {
   it('leaves decoding requests as much as it can while prompts are in no hurry', () => {
-    expect(choosePieces(state({}), options)).toEqual({ rows: 64, decodeSteps: 4 });
+    expect(choosePieces(state({}), options)).toMatchObject({ rows: 64, decodeSteps: 4 });
   });
 
   it('takes larger pieces, and fewer steps between them, as the first token becomes due', () => {
@@ -47,7 +48,7 @@ describe('choosePieces', () => {
 
   it('ends prompts as soon as the level between tokens allows when none can be in time', () => {
     const late = choosePieces(state({ waiting: [{ rows: 3000, dueInMs: -1 }] }), options);
-    expect(late).toEqual({ rows: 192, decodeSteps: options.decodeStepsBetweenPiecesMin });
+    expect(late).toMatchObject({ rows: 192, decodeSteps: options.decodeStepsBetweenPiecesMin });
   });
 
   it('looks at every prompt that waits: those behind a long one count too', () => {
@@ -59,10 +60,17 @@ describe('choosePieces', () => {
     expect(rows / decodeSteps).toBeGreaterThan(16);
   });
 
+  it('lets answers that nobody reads yet stand still for a burst of prompts, within a level of their own', () => {
+    const schedule = choosePieces(state({ someoneReads: false }), options);
+    expect(schedule).toEqual({ rows: 512, decodeSteps: 1, rowsBetween: 2500 });
+    const slow = choosePieces(state({ someoneReads: false, costs: { prefillRowMs: 100, decodeStepMs: 50 } }), options);
+    expect(slow.rows).toBe(64);
+  });
+
   it('takes the smallest pieces before anything is measured', () => {
     const costs = { prefillRowMs: undefined, decodeStepMs: undefined };
-    expect(choosePieces(state({ costs }), options)).toEqual({ rows: 64, decodeSteps: 4 });
+    expect(choosePieces(state({ costs }), options)).toMatchObject({ rows: 64, decodeSteps: 4 });
     const waiting = [1, 2].map(() => ({ rows: 10, dueInMs: 0 }));
-    expect(choosePieces(state({ costs, waiting, decoding: 1 }), options)).toEqual({ rows: 64, decodeSteps: 2 });
+    expect(choosePieces(state({ costs, waiting, decoding: 1 }), options)).toMatchObject({ rows: 64, decodeSteps: 2 });
   });
 });

@@ -5,7 +5,7 @@ import { type BatchPlan, firstTurn, planStep, type SchedulerState, type Sequence
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
-const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0 };
+const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0, streamed: true };
 const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }, nowMs: 0 };
 /** Of a quiet machine: pieces of 192 rows just keep the service level. */
 const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, nowMs: 0 };

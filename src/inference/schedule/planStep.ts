@@ -19,6 +19,8 @@ export interface SequenceState {
   readonly admission: number;
   /** Monotonic milliseconds by which the service level wants the first token. */
   readonly firstTokenDueMs: number;
+  /** Somebody reads the tokens as they come. */
+  readonly streamed: boolean;
 }
 
 /** Whose turn it is, and for how long. */
@@ -89,7 +91,7 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
   const decoding = members.filter((sequence) => !isPrefilling(sequence));
   const waiting = members.filter(isPrefilling);
   if (waiting.length > 0) {
-    const schedule = scheduleOf(waiting, decoding.length, state, options);
+    const schedule = scheduleOf(waiting, decoding, state, options);
     const piece = planPiece(waiting, schedule, state);
     if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
   }
@@ -117,7 +119,12 @@ function groupInTurn({ sequences, turn }: SchedulerState, options: PlanOptions):
   return next === undefined || next === '' ? null : next;
 }
 
-function scheduleOf(waiting: readonly SequenceState[], decoding: number, state: SchedulerState, options: PlanOptions): PieceSchedule {
+function scheduleOf(
+  waiting: readonly SequenceState[],
+  decoding: readonly SequenceState[],
+  state: SchedulerState,
+  options: PlanOptions,
+): PieceSchedule {
   const { costs, rowsMax, nowMs } = state;
   const prompts = [...waiting]
     .sort((left, right) => left.admission - right.admission)
@@ -125,11 +132,12 @@ function scheduleOf(waiting: readonly SequenceState[], decoding: number, state: 
       rows: promptTokens - prefilledTokens,
       dueInMs: firstTokenDueMs - nowMs,
     }));
-  return choosePieces({ waiting: prompts, decoding, costs, rowsMax }, options);
+  const someoneReads = decoding.some(({ streamed }) => streamed);
+  return choosePieces({ waiting: prompts, decoding: decoding.length, someoneReads, costs, rowsMax }, options);
 }
 
 function pieceIsDue(rows: number, turn: SchedulerTurn, schedule: PieceSchedule): boolean {
-  if (turn.decodeStepsSincePiece === 0) return turn.promptEnded && turn.rowsSinceDecode + rows < schedule.rows + pieceRowsMin;
+  if (turn.decodeStepsSincePiece === 0) return turn.promptEnded && turn.rowsSinceDecode + rows < schedule.rowsBetween;
   return turn.promptEnded || turn.decodeStepsSincePiece >= schedule.decodeSteps;
 }
 
