@@ -15,7 +15,7 @@ export interface ToyEngineOptions {
   readonly script: readonly ScriptedAnswer[];
   /** Options of the scheduler, where a test wants others. */
   readonly inference?: Partial<InferenceOptions>;
-  /** Wraps the toy, for tests that watch or break its calls. */
+  /** Wraps the toy, for tests that watch or break its calls, from the first request on: the engine then does not try the toy at its start. */
   readonly wrap?: (backend: StepBackend) => StepBackend;
 }
 
@@ -39,7 +39,10 @@ export function toyEngineConfig(bounds: {
 export function openToyEngine(options: ToyEngineOptions): ToyEngine {
   const { sequences, contextTokens, queueRequestsMax, script, random, logger, wrap } = options;
   const clock = new QuickClock();
-  const config = { ...toyEngineConfig({ sequences, contextTokens, queueRequestsMax }), inference: options.inference ?? {} };
+  const config = {
+    ...toyEngineConfig({ sequences, contextTokens, queueRequestsMax }),
+    inference: { selfCheck: wrap === undefined, ...options.inference },
+  };
   const toy = new ToyStepBackend({ sequences, contextTokens, script });
   const platform = {
     stepBackend: wrap === undefined ? toy : wrap(toy),

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
-import { type GenerateRequest, plainSampling } from '../platform/index.js';
+import { type GenerateRequest, plainSampling, type StepBackend } from '../platform/index.js';
 import { NodeRandom, PinoLogger } from '../platform/node/index.js';
 
 const sampling = { ...plainSampling, tokensMax: 40, ignoreEnd: true };
@@ -87,6 +87,33 @@ describe('InferenceEngine admits requests (R19)', () => {
     });
     await Promise.all(answers);
     expect(most).toBe(2);
+  });
+
+  it('shares no prefix and says what it does not keep on a machine whose bits depend on the cut of a prompt', async () => {
+    const trembling = (backend: StepBackend): StepBackend => {
+      let off = 0;
+      return new Proxy(backend, {
+        get: (target, name) => {
+          if (name === 'decode')
+            return (rows: Parameters<StepBackend['decode']>[0]) => {
+              off = rows.length === 64 ? 1 : 0;
+              target.decode(rows);
+            };
+          if (name === 'logits') return (row: number) => target.logits(row).map((logit) => logit + off);
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    };
+    const engine = open({ wrap: trembling, inference: { selfCheck: true } });
+    expect(engine.abilities.sameTextUnderLoad).toBe(false);
+    for (let time = 0; time < 2; time++) await finish(engine, request('the same question '.repeat(10)));
+    expect(engine.figures().prefixLookups.hit).toBe(0);
+    await toy?.engine.close(new Error('next'));
+    const sound = open();
+    expect(sound.abilities.sameTextUnderLoad).toBe(true);
+    for (let time = 0; time < 2; time++) await finish(sound, request('the same question '.repeat(10)));
+    expect(sound.figures().prefixLookups.hit).toBe(1);
   });
 
   it('reports the queue by priority and what a step takes', async () => {

@@ -21,6 +21,7 @@ import {
   type StepPacer,
 } from '../platform/index.js';
 import { AdapterRegistry } from './AdapterRegistry.js';
+import { checkSameBits } from './checkSameBits.js';
 import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
 import { GenerationTask } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
@@ -54,7 +55,7 @@ const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
  * sequence at once. Errors: those of ModelService, and CHAT_REFUSED.
  */
 export class InferenceEngine implements ModelService {
-  readonly abilities: ModelAbilities = { sameTextUnderLoad: true, adapters: true };
+  readonly abilities: ModelAbilities;
   readonly #parts: InferenceEngineParts;
   readonly #prompts: PromptEncoder;
   readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
@@ -69,6 +70,9 @@ export class InferenceEngine implements ModelService {
   constructor(parts: InferenceEngineParts) {
     const { config, options, stepBackend, embeddingBackend } = parts;
     this.#parts = parts;
+    const broken = options.selfCheck ? checkSameBits(stepBackend) : undefined;
+    if (broken !== undefined) parts.logger.error('inference.same_bits_broken', { what: broken });
+    this.abilities = { sameTextUnderLoad: broken === undefined, adapters: true };
     this.#prompts = new PromptEncoder(stepBackend);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
@@ -78,7 +82,8 @@ export class InferenceEngine implements ModelService {
       logger: parts.logger,
       storeBytesMax: options.kvStoreBytesMax,
       cellPagesMax: Math.min(options.kvCellPagesMax, sequences * pagesOf(stepBackend.facts.contextTokens)),
-      reuseTokensMin: options.prefixTokensMin,
+      // Where bits depend on how a prompt is cut, a shared prefix would give other answers than none.
+      reuseTokensMin: broken === undefined ? options.prefixTokensMin : Number.MAX_SAFE_INTEGER,
     });
     const { packTokensMax } = embeddingBackend.facts;
     this.#embeddings = new EmbeddingQueue({ requestsMax: options.embedRequestsMax, packTokensMax });

@@ -3,6 +3,12 @@ import { grammarOptions } from './grammar/options.js';
 
 /** Options of the scheduler. Rule R bounds the piece sizes; within them they change speed only, never a token. */
 export const inferenceOptions = z.strictObject({
+  selfCheck: z
+    .boolean()
+    .default(true)
+    .describe(
+      'tries at the start whether this machine gives the same bits alone and in load; where not, no prefix is shared and a log line says so',
+    ),
   batchTokensMax: z
     .int()
     .min(128)

@@ -362,7 +362,7 @@ export class EngineSupervisor implements ModelService {
   }
 
   #publish(): void {
-    this.#metrics.publish(this.load());
+    this.#metrics.publish(this.load(), this.#abilities);
     this.#metrics.publishFigures(this.#engine?.modelService.figures());
     if (this.#stopping.signal.aborted) return;
     this.#publishTimer = this.#parts.clock.setTimer(this.#parts.options.loadPublishMs, () => this.#publish());

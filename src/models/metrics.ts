@@ -1,8 +1,8 @@
-import type { EngineFigures, LoadReport, Metrics, PageCounts, PrefixOutcome } from '../platform/index.js';
+import type { EngineFigures, LoadReport, Metrics, ModelAbilities, PageCounts, PrefixOutcome } from '../platform/index.js';
 
 export interface EngineMetrics {
   restarted(): void;
-  publish(load: LoadReport): void;
+  publish(load: LoadReport, abilities: ModelAbilities): void;
   /** Counts on from what was published last; undefined while there is no engine, whose successor begins at nothing. */
   publishFigures(figures: EngineFigures | undefined): void;
 }
@@ -19,12 +19,17 @@ export function declareEngineMetrics(metrics: Metrics): EngineMetrics {
   const busy = gauge('llm_sequences_busy', 'Sequences of the context that hold a request.');
   const queued = metrics.gauge({ name: 'llm_queue_requests', help: 'Requests without a sequence, by priority.', labels: ['priority'] });
   const stepMs = gauge('llm_step_ms', 'Mean time of a step of the engine, milliseconds.');
+  const sameText = gauge(
+    'llm_same_text_under_load',
+    '1 when the engine found at its start that this machine gives the same bits alone and in load.',
+  );
   const occupancy = gauge('llm_occupancy', 'Share of the sequences that hold a request.');
   const restarts = metrics.counter({ name: 'engine_restarts_total', help: 'Times the engine process was started again.' });
   const publishFigures = declareFigures(metrics);
   return {
     restarted: () => restarts.add(),
-    publish: (load) => {
+    publish: (load, { sameTextUnderLoad }) => {
+      sameText.set(sameTextUnderLoad ? 1 : 0);
       pending.set(load.pendingLlmRequests);
       queueMs.set(load.avgLlmQueueMs);
       adapters.set(load.activeLoraAdapters.length);
