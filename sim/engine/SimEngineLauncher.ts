@@ -2,6 +2,7 @@ import { toAbortError } from '../../src/base/index.js';
 import {
   type Clock,
   type EngineConfig,
+  type EngineExit,
   type EngineLauncher,
   type LaunchedEngine,
   type Logger,
@@ -31,7 +32,7 @@ export interface SimEngineOptions {
 export class SimEngineLauncher implements EngineLauncher {
   readonly #options: SimEngineOptions;
   #launches = 0;
-  #end: ((reason: string) => Promise<void>) | undefined;
+  #end: ((reason: string, byItself: boolean) => Promise<void>) | undefined;
   #pacer: SimStepPacer | undefined;
 
   constructor(options: SimEngineOptions) {
@@ -44,14 +45,14 @@ export class SimEngineLauncher implements EngineLauncher {
     await clock.sleep(launchMs, signal);
     const pacer = new SimStepPacer(clock, this.#options.cost);
     const engine = this.#assemble(config, pacer);
-    let reportExit: (exit: { readonly reason: string }) => void = () => undefined;
-    const exited = new Promise<{ readonly reason: string }>((resolve) => {
+    let reportExit: (exit: EngineExit) => void = () => undefined;
+    const exited = new Promise<EngineExit>((resolve) => {
       reportExit = resolve;
     });
-    const end = async (reason: string): Promise<void> => {
+    const end = async (reason: string, byItself: boolean): Promise<void> => {
       pacer.release();
       await engine.close(platformError('ENGINE_LOST', `the engine process is gone: ${reason}`, { data: { reason } }));
-      reportExit({ reason });
+      reportExit({ reason, byItself });
     };
     this.#end = end;
     this.#pacer = pacer;
@@ -60,16 +61,16 @@ export class SimEngineLauncher implements EngineLauncher {
       pid: ++this.#launches,
       exited,
       ping: () => (pacer.isHung ? new Promise(() => undefined) : Promise.resolve()),
-      kill: () => void end('signal SIGKILL'),
-      stop: () => end('stopped'),
+      kill: () => void end('signal SIGKILL', true),
+      stop: () => end('stopped', false),
     };
   }
 
   /** Kills the newest engine; nothing when there is none. */
-  async crash(): Promise<void> {
+  async crash(byItself = false): Promise<void> {
     const end = this.#end;
     this.#end = undefined;
-    await end?.('signal SIGKILL');
+    await end?.(byItself ? 'signal SIGSEGV' : 'signal SIGKILL', byItself);
   }
 
   /** The newest engine stands still until it is killed. */

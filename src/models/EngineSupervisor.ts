@@ -21,6 +21,8 @@ import {
   platformError,
   type Timer,
 } from '../platform/index.js';
+import { CrashSuspects } from './CrashSuspects.js';
+import { digestOfRequest } from './digestOfRequest.js';
 import { EngineHeartbeat } from './EngineHeartbeat.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
 import type { EngineOptions } from './options.js';
@@ -46,6 +48,14 @@ interface WantedAdapter {
   readonly adapter: LoadedAdapter;
 }
 
+/** A request on an engine. */
+interface Run {
+  readonly engine: LaunchedEngine;
+  readonly digest: string | undefined;
+  /** Lets the next suspect run. */
+  readonly leave: () => void;
+}
+
 /** Resolves to the engine when there is one; replaced when it is lost. */
 interface Gate {
   readonly promise: Promise<LaunchedEngine>;
@@ -63,6 +73,9 @@ export class EngineSupervisor implements ModelService {
   readonly #metrics: EngineMetrics;
   readonly #stopping = new AbortController();
   readonly #queueTimes: QueueTimes;
+  readonly #suspects: CrashSuspects;
+  /** Requests that each engine runs, or ran when it was lost. */
+  readonly #runs = new WeakMap<LaunchedEngine, Set<Run>>();
   readonly #adapters = new Map<string, WantedAdapter>();
   readonly #listeners = new Set<(change: EngineChange) => void>();
   #gate: Gate = makeGate();
@@ -76,6 +89,7 @@ export class EngineSupervisor implements ModelService {
     this.#parts = parts;
     this.#metrics = declareEngineMetrics(parts.metrics);
     this.#queueTimes = new QueueTimes(parts.options);
+    this.#suspects = new CrashSuspects(parts.options);
   }
 
   /** Starts the first engine; resolves when it is warm. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE, ENGINE_LOST (it ended while it loaded). */
@@ -137,10 +151,12 @@ export class EngineSupervisor implements ModelService {
 
   /** On this engine or, when it is lost before any text, on the next. */
   async *#generateOnAny(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
+    const digest = digestOfRequest(request);
     let admitted = false;
     let textSeen = false;
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
-      const engine = await this.#whenReady(signal);
+      const run = await this.#begin(digest, signal);
+      const { engine } = run;
       try {
         for await (const event of engine.modelService.generate(request, signal)) {
           const again: GenerateEvent = event.kind === 'admitted' && admitted ? { kind: 'progress' } : event;
@@ -148,16 +164,19 @@ export class EngineSupervisor implements ModelService {
           textSeen ||= event.kind === 'text';
           yield again;
         }
+        this.#suspects.answered(digest);
         return;
       } catch (error) {
         this.#noticeLoss(engine, error);
         if (!isLost(error) || textSeen || retriesLeft === 0) throw error;
+      } finally {
+        this.#finish(run);
       }
     }
   }
 
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
-    return this.#retrying(signal, (service) => service.embed(request, signal));
+    return this.#retrying(signal, (service) => service.embed(request, signal), digestOfRequest(request));
   }
 
   tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
@@ -206,16 +225,44 @@ export class EngineSupervisor implements ModelService {
     return this.#engine?.modelService.figures() ?? noEngineFigures;
   }
 
-  async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>): Promise<Value> {
+  /** With `digest`, what may be the reason of a loss. */
+  async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>, digest?: string): Promise<Value> {
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
-      const engine = await this.#whenReady(signal);
+      const run = await this.#begin(digest, signal);
       try {
-        return await ask(engine.modelService);
+        const value = await ask(run.engine.modelService);
+        if (digest !== undefined) this.#suspects.answered(digest);
+        return value;
       } catch (error) {
-        this.#noticeLoss(engine, error);
+        this.#noticeLoss(run.engine, error);
         if (!isLost(error) || retriesLeft === 0) throw error;
+      } finally {
+        this.#finish(run);
       }
     }
+  }
+
+  /** An engine for a request, once it may run. Errors: REQUEST_QUARANTINED, ENGINE_LOADING. */
+  async #begin(digest: string | undefined, signal: AbortSignal): Promise<Run> {
+    const engine = await this.#whenReady(signal);
+    if (digest === undefined) return { engine, digest, leave: () => undefined };
+    this.#suspects.check(digest, this.#parts.clock.monotonicMs());
+    const leave = await this.#suspects.enter(digest, signal);
+    try {
+      const run = { engine: await this.#whenReady(signal), digest, leave };
+      this.#suspects.check(digest, this.#parts.clock.monotonicMs()); // an equal one may have run meanwhile
+      this.#runs.get(run.engine)?.add(run);
+      return run;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** What ran on an engine that is lost stays written down until it is known how the engine ended. */
+  #finish(run: Run): void {
+    run.leave();
+    if (this.#engine === run.engine) this.#runs.get(run.engine)?.delete(run);
   }
 
   async #whenReady(signal: AbortSignal): Promise<LaunchedEngine> {
@@ -239,14 +286,20 @@ export class EngineSupervisor implements ModelService {
     let upSinceMs = startedMs;
     let restarts = 0;
     while (engine !== undefined) {
-      const { reason } = await engine.exited;
+      const { reason, byItself } = await engine.exited;
       this.#down(engine, reason);
+      if (byItself) this.#suspect(engine);
       if (this.#stopping.signal.aborted) return;
       logger.warn('engine.lost', { reason, restarts });
       if (clock.monotonicMs() - upSinceMs >= options.stableMs) restarts = 0;
       ({ engine, restarts } = await this.#restart(restarts));
       upSinceMs = clock.monotonicMs();
     }
+  }
+
+  #suspect(engine: LaunchedEngine): void {
+    const digests = [...(this.#runs.get(engine) ?? [])].flatMap(({ digest }) => digest ?? []);
+    this.#suspects.crashed(digests, this.#parts.clock.monotonicMs());
   }
 
   /** Tries until an engine is up (undefined: stopped); counts the tries. */
@@ -339,6 +392,7 @@ export class EngineSupervisor implements ModelService {
 
   #up(engine: LaunchedEngine): void {
     this.#engine = engine;
+    this.#runs.set(engine, new Set());
     this.#models = engine.modelService.models();
     this.#abilities = engine.modelService.abilities;
     this.#gate.open(engine);

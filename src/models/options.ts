@@ -6,7 +6,12 @@ export const engineOptions = z.strictObject({
   restartDelayMsMax: z.int().min(1).max(5000).default(5000).describe('the wait doubles up to this, ms'),
   stableMs: z.int().min(1).default(30_000).describe('an engine that lived this long starts the count of restarts anew, ms'),
   readyWaitMsMax: z.int().min(0).default(5000).describe('how long a request waits for an engine that restarts before ENGINE_LOADING, ms'),
-  requestRetriesMax: z.int().min(0).max(3).default(1).describe('times a request without text is sent again after its engine was lost'),
+  requestRetriesMax: z
+    .int()
+    .min(0)
+    .max(3)
+    .default(2)
+    .describe('times a request without text is sent again after its engine was lost; the last one tells whether it is the reason'),
   launchMsMax: z
     .int()
     .min(1000)
@@ -21,6 +26,9 @@ export const engineOptions = z.strictObject({
       'beats in a row without an answer after which a hung engine is killed; the engine answers between two steps, and the longest step ' +
         '(256 rows of prefill with a pack of embeddings) takes under 2 s on one slow core: ten times that',
     ),
+  quarantineCrashes: z.int().min(2).default(2).describe('times a request is running when its engine ends by itself before it is refused'),
+  quarantineMs: z.int().min(1).default(600_000).describe('how long such a request is refused, and suspected, ms'),
+  suspectsMax: z.int().min(1).default(1024).describe('requests that are suspected at a time'),
   queueTimeHalfLifeMs: z.int().min(1).default(2000).describe('the reported mean queue time fades by half in this while nobody waits, ms'),
   loadPublishMs: z.int().min(100).default(1000).describe('how often the load of the engine goes into the metrics, ms'),
 });

@@ -17,12 +17,18 @@ export interface EngineConfig {
   readonly inference?: JsonValue;
 }
 
+/** How an engine ended. `byItself`: a fault of its own or a hang, not an order from outside; what it ran then may be the cause. */
+export interface EngineExit {
+  readonly reason: string;
+  readonly byItself: boolean;
+}
+
 export interface LaunchedEngine {
   readonly modelService: ModelService;
   /** Process id of the child; 0 where there is none. */
   readonly pid: number;
   /** Resolves when the engine is gone, for whatever reason; requests in flight fail with ENGINE_LOST first. */
-  readonly exited: Promise<{ readonly reason: string }>;
+  readonly exited: Promise<EngineExit>;
   /** Resolves when the engine answers, which it does between any two steps; never when it hangs; may reject when it is gone. */
   ping(): Promise<void>;
   /** Ends it at once, whatever it does; `exited` then resolves. For an engine that hangs. */

@@ -101,6 +101,13 @@ export const platformErrors = {
     meaning: 'The package that holds a model could not be fetched.',
     action: 'Check that Python 3 with pip works here and reaches its registry; run the command again, it starts clean.',
   },
+  REQUEST_QUARANTINED: {
+    httpStatus: 422,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'The engine ended more than once while it ran this very request: it is refused for a while, everything else is served.',
+    action: 'Change the request; report it with the log of the engine. `engine.quarantineMs` bounds how long it is refused.',
+  },
   DEADLINE_UNREACHABLE: {
     httpStatus: 503,
     errorNum: 8105,

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
-import { type EngineConfig, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
+import { type EngineConfig, type EngineExit, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand, EngineMessage } from './engineMessages.js';
 
@@ -38,7 +38,7 @@ export class ChildEngineLauncher implements EngineLauncher {
         pid: child.pid,
         exited: child.exited,
         ping: () => child.ping(),
-        kill: () => child.kill(),
+        kill: () => child.killHung(),
         stop: () => child.stop(),
       };
     } catch (error) {
@@ -50,13 +50,17 @@ export class ChildEngineLauncher implements EngineLauncher {
   }
 }
 
+/** What a fault of native code ends a process with. */
+const faultSignals: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGTRAP', 'SIGSYS']);
+
 class EngineChild {
-  readonly exited: Promise<{ readonly reason: string }>;
+  readonly exited: Promise<EngineExit>;
   readonly #process: ChildProcess;
   readonly #options: ChildEngineLauncherOptions;
   #service: ChildModelService | undefined;
   #pings: (() => void)[] = [];
   #stderr = '';
+  #hung = false;
 
   constructor(options: ChildEngineLauncherOptions) {
     this.#options = options;
@@ -70,13 +74,16 @@ class EngineChild {
       options.logger.warn('engine.stderr', { text: text.slice(0, stderrCharactersMax) });
     });
     this.exited = new Promise((resolve) => {
-      const onGone = (how: string): void => {
+      const onGone = (how: string, byItself: boolean): void => {
         const reason = this.#reasonOf(how);
         this.#service?.lose(reason);
-        resolve({ reason });
+        resolve({ reason, byItself });
       };
-      this.#process.once('exit', (code, killedBy) => onGone(killedBy === null ? `exit code ${code}` : `signal ${killedBy}`));
-      this.#process.on('error', (error) => onGone(error.message));
+      this.#process.once('exit', (code, killedBy) => {
+        if (killedBy === null) onGone(`exit code ${code}`, code !== 0);
+        else onGone(`signal ${killedBy}`, this.#hung || faultSignals.has(killedBy));
+      });
+      this.#process.on('error', (error) => onGone(error.message, false));
     });
   }
 
@@ -118,6 +125,12 @@ class EngineChild {
     const timer = setTimeout(() => this.kill(), this.#options.stopMsMax);
     await this.exited;
     clearTimeout(timer);
+  }
+
+  /** Kills one that stands still: what it runs may be the cause. */
+  killHung(): void {
+    this.#hung = true;
+    this.kill();
   }
 
   kill(): void {
