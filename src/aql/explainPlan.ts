@@ -144,7 +144,9 @@ class Explainer {
         : this.#texts({
             prompt: node.prompt,
             domain: node.domain,
+            adapter: node.adapter,
             system: node.system,
+            schema: node.schema,
             context: node.context,
             options,
           });

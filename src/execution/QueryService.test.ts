@@ -140,7 +140,7 @@ class MapMetadata implements MetadataStore {
   close = async () => undefined;
 }
 
-/** A model that answers `<prompt>!` and embeds a text as [its length, 1]; it records what it was asked. */
+/** A model that answers `<prompt>!` (the prompt itself where a schema binds it, cut at max_tokens characters) and embeds a text as [its length, 1]; it records what it was asked. */
 class ScriptedModels {
   readonly scatters: ClusterRequest[][] = [];
   readonly embedded = new Map<ShardId, string[]>();
@@ -174,10 +174,11 @@ class ScriptedModels {
     const routing = { shardId: this.shards[0] as ShardId, decision: 'domain' as const, score: 0.9, tier: 0.8, adapterDigest: 'ad' };
     const usage = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
     const timing = { queueMs: 1, firstTokenMs: 2, totalMs: 3 };
-    return {
-      kind: 'answer',
-      answer: { text: `${entry.messages.at(-1)?.content}!`, logprobs: [], finishReason: 'stop', usage, timing, routing },
-    };
+    const prompt = String(entry.messages.at(-1)?.content);
+    const { constraint, tokensMax } = entry.sampling;
+    const text = constraint ? prompt.slice(0, tokensMax) : `${prompt}!`;
+    const finishReason = text.length < prompt.length ? ('length' as const) : ('stop' as const);
+    return { kind: 'answer', answer: { text, logprobs: [], finishReason, usage, timing, routing } };
   }
   embedOn(shardId: ShardId) {
     return async ({ texts }: EmbedRequest) => {
@@ -547,6 +548,47 @@ describe('model calls', () => {
     const [, entry] = await cluster.rows("FOR p IN ['a', 'bad'] RETURN INFER 'm' p OPTIONS {on_error: 'entry'}");
     expect(entry).toMatchObject({ error: true, code: 8102, message: 'too long' });
     expect(await failureOf(cluster.rows("RETURN INFER 'm' 'bad'"))).toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
+  });
+
+  it('gives the value of an answer that a schema binds, and nothing of one that is cut (SCHEMA)', async () => {
+    const query = "FOR p IN ['{\"a\": [1]}', 'true', '125', null] RETURN INFER 'm' p SCHEMA {type: ['object', 'boolean', 'integer']}";
+    expect(await cluster.rows(query)).toEqual([{ a: [1] }, true, 125, null]);
+    const schema = { type: ['object', 'boolean', 'integer'] };
+    expect(cluster.models.scatters[0]?.map(({ sampling }) => sampling.constraint)).toEqual(
+      new Array(3).fill({ kind: 'jsonSchema', schema }),
+    );
+    for (const prompt of ['[1, 2, 3]', '12345']) {
+      const cut = `FOR i IN 1..2 RETURN INFER 'm' '${prompt}' SCHEMA {} OPTIONS {max_tokens: 3}`;
+      const { rows, extra } = await cluster.run(cut);
+      expect(rows).toEqual([null, null]);
+      expect(extra.warnings).toMatchObject([{ code: 8107 }]);
+    }
+    expect(await failureOf(cluster.rows("RETURN INFER 'm' '[1, 2]' SCHEMA {} OPTIONS {max_tokens: 3}"))).toMatchObject({
+      code: 'INFER_SCHEMA_VIOLATED',
+      errorNum: 8107,
+    });
+    const [detail] = await cluster.rows("RETURN INFER 'm' '[1]' SCHEMA {} OPTIONS {detail: true}");
+    expect(detail).toMatchObject({ value: [1], finish_reason: 'stop' });
+    expect(detail).not.toHaveProperty('text');
+  });
+
+  it('refuses a schema that is no object, and a stop text that would cut the answer', async () => {
+    expect(await failureOf(cluster.rows("RETURN INFER 'm' 'x' SCHEMA 'object'"))).toMatchObject({
+      errorNum: 8106,
+      message: expect.stringContaining('SCHEMA'),
+    });
+    expect(await failureOf(cluster.rows("RETURN INFER 'm' 'x' SCHEMA {} OPTIONS {stop: ','}"))).toMatchObject({
+      errorNum: 8106,
+      message: expect.stringContaining('stop'),
+    });
+    expect(await cluster.rows("RETURN INFER 'm' 'x' SCHEMA null")).toEqual(['x!']);
+  });
+
+  it('asks a named adapter and no other (ADAPTER), and not for a subject too', async () => {
+    await cluster.rows("RETURN INFER 'm' 'x' ADAPTER 'legal'");
+    expect(cluster.models.scatters[0]?.[0]).toMatchObject({ domain: 'legal', route: { fallback: 'fail', isNamed: true } });
+    const both = await failureOf(cluster.rows("RETURN INFER 'm' 'x' ADAPTER 'legal' DOMAIN 'law'"));
+    expect(both).toMatchObject({ code: 'AQL_PARSE', message: expect.stringContaining('exclude each other') });
   });
 
   it('checks OPTIONS', async () => {

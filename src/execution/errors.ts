@@ -45,6 +45,13 @@ export const executionErrors = {
     meaning: 'An option of INFER or EMBED has a wrong type or range.',
     action: 'See the options in docs/reference/aql.md.',
   },
+  INFER_SCHEMA_VIOLATED: {
+    httpStatus: 400,
+    errorNum: 8107,
+    retryable: false,
+    meaning: 'The answer to an INFER with SCHEMA is not whole: the model had no tokens left.',
+    action: 'Raise OPTIONS {max_tokens}, or make the schema smaller.',
+  },
   INFER_CALLS_EXCEEDED: {
     httpStatus: 400,
     errorNum: 8206,

@@ -18,7 +18,11 @@ export interface InferNode extends NodeBase {
   readonly model: string;
   readonly prompt: PlanExpression;
   readonly domain?: PlanExpression;
+  /** The name of an adapter that answers, and no other. */
+  readonly adapter?: PlanExpression;
   readonly system?: PlanExpression;
+  /** JSON schema of the answer, which is then a value. */
+  readonly schema?: PlanExpression;
   readonly context?: PlanExpression;
   readonly options?: PlanExpression;
   /** No call for rows in which one of these is not as wanted: the branch that holds the call is not taken. */

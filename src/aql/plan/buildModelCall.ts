@@ -34,11 +34,13 @@ function modelName(builder: PlanBuilder, model: Expression): string {
 }
 
 function inferParts(context: ModelCallContext, call: InferExpression) {
-  const { domain, system, context: passages } = call;
+  const { domain, adapter, system, schema, context: passages } = call;
   return {
     prompt: context.build(call.prompt),
     ...(domain && { domain: context.build(domain) }),
+    ...(adapter && { adapter: context.build(adapter) }),
     ...(system && { system: context.build(system) }),
+    ...(schema && { schema: context.build(schema) }),
     ...(passages && { context: context.build(passages) }),
   };
 }

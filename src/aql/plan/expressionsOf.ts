@@ -35,7 +35,7 @@ export function expressionsOf(node: PlanNode): readonly PlanExpression[] {
     case 'Remove':
       return present([node.key, node.document]);
     case 'Infer':
-      return present([node.prompt, node.domain, node.system, node.context, node.options]);
+      return present([node.prompt, node.domain, node.adapter, node.system, node.schema, node.context, node.options]);
     case 'Embed':
       return present([node.input, node.options]);
   }

@@ -36,7 +36,9 @@ export interface InferExpression {
   readonly model: Expression;
   readonly prompt: Expression;
   readonly domain?: Expression;
+  readonly adapter?: Expression;
   readonly system?: Expression;
+  readonly schema?: Expression;
   readonly context?: Expression;
   readonly options?: Expression;
 }

@@ -8,7 +8,7 @@ export interface UnaryReader {
   parseObject(): Expression;
 }
 
-type Tail = { -readonly [Name in 'domain' | 'system' | 'context' | 'options']?: Expression };
+type Tail = { -readonly [Name in 'domain' | 'adapter' | 'system' | 'schema' | 'context' | 'options']?: Expression };
 
 const tailWords = ['DOMAIN', 'ADAPTER', 'SYSTEM', 'SCHEMA', 'CONTEXT', 'OPTIONS', 'STREAM'] as const;
 
@@ -62,11 +62,12 @@ function parseTail(cursor: TokenCursor, reader: UnaryReader): Tail {
     if (word === undefined) return tail;
     const { start: at } = cursor.next();
     const place = { text: cursor.text, at };
-    if (word === 'SCHEMA' || word === 'STREAM') throw notSupported(place, `INFER … ${word}`, 'R14');
-    if (word === 'ADAPTER') throw notSupported(place, 'INFER … ADAPTER', 'R21');
+    if (word === 'STREAM') throw notSupported(place, 'INFER … STREAM', 'R14');
     if (word === 'CONTEXT' && cursor.isWord('EACH') && cursor.isKeyword('IN', 2)) throw notSupported(place, 'CONTEXT EACH', 'R16');
     const name = word.toLowerCase() as Lowercase<typeof word>;
     if (tail[name] !== undefined) throw cursor.failAt(at, `${word} is given twice`);
+    if ((word === 'ADAPTER' && tail.domain) || (word === 'DOMAIN' && tail.adapter))
+      throw cursor.failAt(at, 'DOMAIN and ADAPTER exclude each other: an adapter is named, or a subject is');
     tail[name] = word === 'OPTIONS' ? reader.parseObject() : parsePart(cursor, reader, `an expression after ${word}`);
   }
 }

@@ -1,28 +1,31 @@
-import { type CompiledExpression, compileExpression, type InferNode, type PlanExpression, toText } from '../../aql/index.js';
+import { type CompiledExpression, compileExpression, type InferNode, isObject, type PlanExpression, toText } from '../../aql/index.js';
 import { type JsonValue, sha256Hex } from '../../base/index.js';
 import type { ClusterRequest } from '../../cooperation/index.js';
-import { plainSampling } from '../../platform/index.js';
+import { type Constraint, plainSampling } from '../../platform/index.js';
 import type { Row } from '../Block.js';
+import { executionError } from '../errors.js';
 import { guardsHold } from '../operators/guardsHold.js';
 import type { SequenceContext } from '../SequenceContext.js';
 import { buildMessages, citationsOf } from './buildMessages.js';
 import { type InferOptions, parseInferOptions } from './inferOptions.js';
-import type { InferDetail } from './toInferResult.js';
+import type { InferForm } from './toInferResult.js';
 
 /** One row's need of an answer. */
 export interface InferCall {
   readonly options: InferOptions;
   readonly request: Omit<ClusterRequest, 'requestId'>;
-  readonly detail: InferDetail | undefined;
+  readonly form: InferForm;
   /** Rows with the same key share one request; undefined where equal requests may be answered differently. */
   readonly sharedKey: string | undefined;
 }
+
+type CallPart = 'prompt' | 'domain' | 'adapter' | 'system' | 'schema' | 'context' | 'options';
 
 /** Turns rows into calls: evaluates the parts of an Infer node, checks its options, builds the messages. */
 export class InferCalls {
   readonly #node: InferNode;
   readonly #context: SequenceContext;
-  readonly #parts: { readonly [Part in 'prompt' | 'domain' | 'system' | 'context' | 'options']: CompiledExpression | undefined };
+  readonly #parts: { readonly [Part in CallPart]: CompiledExpression | undefined };
   /** By JSON: options are nearly always the same in every row. */
   readonly #parsed = new Map<string, InferOptions>();
 
@@ -33,7 +36,9 @@ export class InferCalls {
     this.#parts = {
       prompt: compiled(node.prompt),
       domain: compiled(node.domain),
+      adapter: compiled(node.adapter),
       system: compiled(node.system),
+      schema: compiled(node.schema),
       context: compiled(node.context),
       options: compiled(node.options),
     };
@@ -59,24 +64,40 @@ export class InferCalls {
     if (prompt === null) return undefined;
     const options = this.optionsOf(row);
     const context = this.#value('context', row);
-    const domain = this.#value('domain', row) ?? null;
     const messages = buildMessages({ prompt, system: this.#value('system', row) ?? null, context });
-    const request = this.#request(messages, domain === null ? undefined : toText(domain), options);
+    const constraint = constraintOf(this.#value('schema', row) ?? null, options);
+    const request = this.#request(messages, { ...this.#routeOf(row, options), constraint }, options);
     const citations = context === undefined ? undefined : citationsOf(context);
     const detail = options.detail ? { model: this.#node.model, domain: request.domain, citations } : undefined;
-    return { options, request, detail, sharedKey: sharedKeyOf(request, detail, options) };
+    const form = { detail, isJson: constraint !== undefined };
+    return { options, request, form, sharedKey: sharedKeyOf(request, form, options) };
   }
 
-  #value(part: 'prompt' | 'domain' | 'system' | 'context' | 'options', row: Row): JsonValue | undefined {
+  /** An adapter that is named answers however small its gain, and nobody in its place. */
+  #routeOf(row: Row, { route }: InferOptions): Pick<ClusterRequest, 'domain' | 'route'> {
+    const adapter = this.#value('adapter', row) ?? null;
+    if (adapter !== null) return { domain: toText(adapter), route: { fallback: 'fail', isNamed: true } };
+    const domain = this.#value('domain', row) ?? null;
+    return {
+      ...(domain !== null && { domain: toText(domain) }),
+      ...(route && { route: { fallback: route.fallback, ...(route.min_score !== undefined && { scoreMin: route.min_score }) } }),
+    };
+  }
+
+  #value(part: CallPart, row: Row): JsonValue | undefined {
     return this.#parts[part]?.(row, this.#context.evaluation);
   }
 
-  #request(messages: ClusterRequest['messages'], domain: string | undefined, options: InferOptions): Omit<ClusterRequest, 'requestId'> {
-    const { route, seed } = options;
+  #request(
+    messages: ClusterRequest['messages'],
+    { constraint, ...routing }: Pick<ClusterRequest, 'domain' | 'route'> & { readonly constraint: Constraint | undefined },
+    options: InferOptions,
+  ): Omit<ClusterRequest, 'requestId'> {
+    const { seed } = options;
     return {
       model: this.#node.model,
       messages,
-      ...(domain !== undefined && { domain }),
+      ...routing,
       sampling: {
         ...plainSampling,
         tokensMax: options.max_tokens,
@@ -90,21 +111,26 @@ export class InferCalls {
         frequencyPenalty: options.frequency_penalty,
         ...(seed !== undefined && { seed }),
         stop: options.stop,
+        ...(constraint && { constraint }),
       },
       priority: options.priority,
       streamed: false,
       timeoutMs: options.timeout_ms,
-      ...(route && { route: { fallback: route.fallback, ...(route.min_score !== undefined && { scoreMin: route.min_score }) } }),
     };
   }
 }
 
-const sharedKeyOf = (
-  request: Omit<ClusterRequest, 'requestId'>,
-  detail: InferDetail | undefined,
-  options: InferOptions,
-): string | undefined => {
+/** A null schema binds nothing, like a null domain. */
+function constraintOf(schema: JsonValue, { stop }: InferOptions): Constraint | undefined {
+  if (schema === null) return undefined;
+  if (stop.length > 0)
+    throw executionError('INFER_OPTION_INVALID', 'a stop text would cut the answer of an INFER with SCHEMA', { data: { option: 'stop' } });
+  if (!isObject(schema)) throw executionError('INFER_OPTION_INVALID', 'SCHEMA of INFER must be an object', { data: { option: 'schema' } });
+  return { kind: 'jsonSchema', schema };
+}
+
+const sharedKeyOf = (request: Omit<ClusterRequest, 'requestId'>, form: InferForm, options: InferOptions): string | undefined => {
   const { dedup, temperature, seed } = options;
   const shares = dedup === true || (dedup === 'auto' && (temperature === 0 || seed !== undefined));
-  return shares ? sha256Hex(JSON.stringify([request, detail ?? null])) : undefined;
+  return shares ? sha256Hex(JSON.stringify([request, form])) : undefined;
 };

@@ -1,5 +1,5 @@
 import { type InferNode, sizeOfValue } from '../../aql/index.js';
-import { type JsonValue, OstrakaError, type OstrakaErrorJson } from '../../base/index.js';
+import { type JsonValue, OstrakaError, type OstrakaErrorJson, toOstrakaError } from '../../base/index.js';
 import type { BatchOutcome, ScatterReport } from '../../cooperation/index.js';
 import type { Block, Row } from '../Block.js';
 import { executionError } from '../errors.js';
@@ -73,14 +73,27 @@ function addReport(llm: LlmStats, report: ScatterReport): void {
 
 function settle(node: InferNode, { call, rows }: Pending, outcome: BatchOutcome | undefined, context: SequenceContext): void {
   const { llm } = context.stats;
-  const value = outcome?.kind === 'answer' ? toInferResult(outcome.answer, call.detail) : failed(node, call, outcome, context);
   if (outcome?.kind === 'answer') {
     llm.promptTokens += outcome.answer.usage.promptTokens;
     llm.completionTokens += outcome.answer.usage.completionTokens;
     llm.cachedTokens += outcome.answer.usage.cachedTokens;
-    remember(call, value, context);
   }
+  const formed = inForm(call, outcome);
+  const value = formed.kind === 'value' ? formed.value : failed(node, call, formed.error, context);
+  if (formed.kind === 'value') remember(call, value, context);
   for (const row of rows) row[node.variable] = value;
+}
+
+type Formed = { readonly kind: 'value'; readonly value: JsonValue } | { readonly kind: 'error'; readonly error: OstrakaErrorJson };
+
+/** An answer that is not of the form that was asked for counts as a failed call. */
+function inForm({ form }: InferCall, outcome: BatchOutcome | undefined): Formed {
+  if (outcome?.kind !== 'answer') return outcome ?? { kind: 'error', error: unanswered };
+  try {
+    return { kind: 'value', value: toInferResult(outcome.answer, form) };
+  } catch (error) {
+    return { kind: 'error', error: toOstrakaError(error).toJson() };
+  }
 }
 
 function remember({ sharedKey }: InferCall, value: JsonValue, context: SequenceContext): void {
@@ -99,8 +112,7 @@ const unanswered: OstrakaErrorJson = {
 };
 
 /** What a row gets for a failed call: nothing and a warning, an entry that describes the error, or the error itself. */
-function failed(node: InferNode, call: InferCall, outcome: BatchOutcome | undefined, context: SequenceContext): JsonValue {
-  const error = outcome?.kind === 'error' ? outcome.error : unanswered;
+function failed(node: InferNode, call: InferCall, error: OstrakaErrorJson, context: SequenceContext): JsonValue {
   const mode = call.options.on_error ?? (node.wholeQuery ? 'fail' : 'null');
   if (mode === 'fail') throw new OstrakaError(error);
   if (mode === 'entry') return { error: true, code: error.errorNum, name: error.code, message: error.message };
