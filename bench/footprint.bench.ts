@@ -1,12 +1,12 @@
 // Claim: a shard without its engine takes at most 200 MB of memory, and what a user installs to run it at most 120 MB of disk. One shard is
 // started as `up` does and read when it is ready and quiet; the dependencies are installed as a user does (`npm ci --omit=dev`).
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { BenchResult } from './BenchResult.js';
 import { measured } from './measured.js';
+import { openBenchShard } from './openBenchShard.js';
 
 const limits = { shardMegabytes: 200, dependenciesMegabytes: 120 } as const;
 
@@ -35,21 +35,11 @@ export async function footprintBench(options: { readonly quick: boolean }): Prom
 }
 
 async function shardMegabytes(): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'ostraka-bench-'));
-  const port = 20_000 + (process.pid % 20_000);
-  const args = ['dist/src/cli/main.js', 'up', '--json', '--shards', '1', '--port', String(port), '--data', folder];
-  const up = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = new Promise((resolve) => up.once('exit', resolve));
+  const shard = await openBenchShard();
   try {
-    for await (const line of createInterface({ input: up.stdout })) {
-      const [{ pid }] = (JSON.parse(line) as { readonly shards: readonly [{ readonly pid: number }] }).shards;
-      return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1000;
-    }
-    throw new Error('the shard did not start');
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${shard.pid}/status`, 'utf8'))?.[1]) / 1000;
   } finally {
-    up.kill('SIGINT');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
+    await shard.close();
   }
 }
 

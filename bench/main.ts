@@ -2,6 +2,7 @@
 import type { BenchResult } from './BenchResult.js';
 import { constraintBench } from './constraint.bench.js';
 import { engineBench } from './engine.bench.js';
+import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
@@ -12,6 +13,7 @@ import { writesBench } from './writes.bench.js';
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
   constraint: constraintBench,
   engine: engineBench,
+  eventLoop: eventLoopBench,
   footprint: footprintBench,
   hop: hopBench,
   prefix: prefixBench,

@@ -40,12 +40,14 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     [config.certificates.authority, config.certificates.certificate, config.certificates.key].map((path) => readFile(path, 'utf8')),
   );
   const { cluster, process: own } = config.shard;
+  const metrics = new PrometheusMetrics();
+  metrics.addProcessMetrics();
   const store = new LmdbOrderedStore({ folder: config.dataFolder, removeReserveBytes: config.shard.storage.removeReserveBytes });
   return {
     clock,
     random: new NodeRandom(),
     logger,
-    metrics: new PrometheusMetrics(),
+    metrics,
     store: hasChecksums ? new ChecksummedStore(store) : store,
     metadata: new LmdbMetadataStore({ folder: config.metadataFolder, clock }),
     transport: new Http2Transport({

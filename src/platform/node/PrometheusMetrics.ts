@@ -1,9 +1,14 @@
-import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client';
 import type { Counter, Gauge, Histogram, MetricDeclaration, Metrics } from '../index.js';
 
 /** Metrics in a prom-client registry of its own: one a shard, nothing global. */
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
+
+  /** Adds what the client library tells of a process: memory, CPU, garbage collection, delay of the event loop. Once a process. */
+  addProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
 
   counter(declaration: MetricDeclaration): Counter {
     const counter = new PromCounter(this.#configuration(declaration));
