@@ -132,6 +132,23 @@ describe('commands without a cluster', () => {
     expect(refused.stderr).toContain('[USAGE]');
   });
 
+  it('doctor looks at everything a cluster needs, and says what to do about all that is not well', async () => {
+    const { stdout } = await runCommand(['doctor', '--json', '--data', 'nowhere-yet']);
+    const findings = JSON.parse(stdout) as { check: string; state: string; found: string; advice: string }[];
+    const checks = new Set(findings.map(({ check }) => check));
+    expect([...checks]).toEqual(['Node.js', 'CPU', 'memory', 'disk', 'ports', 'Python', 'model', 'data folder']);
+    for (const { check, state, found, advice } of findings) {
+      expect(found).not.toBe('');
+      expect([check, advice !== '']).toEqual([check, state !== 'ok']);
+    }
+    // A cache without models, and shards that no machine has the cores and the memory for.
+    const poor = await runCommand(['doctor', '--json', '--data', 'nowhere-yet', '--shards', '64'], { OSTRAKA_CACHE: '/nowhere' });
+    const poorly = JSON.parse(poor.stdout) as typeof findings;
+    for (const check of ['CPU', 'memory', 'model'])
+      expect(poorly.find((one) => one.check === check)).toMatchObject({ advice: expect.stringMatching(/\w/) });
+    expect(poorly.filter(({ check, state }) => check === 'model' && state === 'warning').length).toBeGreaterThanOrEqual(2);
+  });
+
   it('model list names what is pinned, its licence and where it lies', async () => {
     const models = JSON.parse((await runCommand(['model', 'list', '--json'])).stdout) as {
       name: string;
