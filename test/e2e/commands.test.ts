@@ -59,6 +59,9 @@ describe('commands against two shards with three adapters', () => {
     const run = (...args: string[]) => runCommand(['query', ...args, '--url', url]);
     expect(JSON.parse((await run('RETURN {sum: @a + @b[1]}', '--bind', 'a=2', '--bind', 'b=[1, 40]')).stdout)).toEqual({ sum: 42 });
     expect((await run('FOR i IN 1..3 RETURN i')).stdout).toBe('1\n2\n3\n');
+    const long = JSON.parse((await run('FOR i IN 1..2500 RETURN i', '--json')).stdout) as { result: number[]; extra?: { stats?: object } };
+    expect([long.result.length, long.extra?.stats]).toEqual([2500, expect.objectContaining({ filtered: 0 })]);
+    expect(await run('RETURN 1 / 0')).toMatchObject({ code: 0, stdout: 'null\n', stderr: expect.stringMatching(/^warning 1562: .+\n$/) });
     const explained = await run('FOR i IN 1..3 FILTER i > 1 RETURN i', '--explain');
     expect(explained.stdout).toContain('EnumerateList');
     const wrong = await run('RETURN nothing');
