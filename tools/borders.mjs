@@ -28,6 +28,8 @@ const rulesOf = ([name, { imports, npm }]) => {
 
 const forbidden = [
   { name: 'no-cycles', severity: 'error', from: { path: '^(src|sim)/' }, to: { circular: true } },
+  // A suite is run on every adapter of its port, wherever that runs.
+  { name: 'conformance-imports', severity: 'error', from: { path: '^src/platform/conformance/' }, to: { dependencyTypes: ['core'] } },
   { name: 'no-test-imports', severity: 'error', from: { path: '^src/', pathNot: test }, to: { path: test } },
   ...Object.entries(allowedImports).map(rulesOf),
 ];

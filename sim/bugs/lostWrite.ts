@@ -1,4 +1,5 @@
 import type { PlantedBug } from './PlantedBug.js';
+import { withCommit } from './withCommit.js';
 
 const lostShare = 0.02;
 /** Rows of kind `c` hold the newest version of a document (format 1). */
@@ -6,19 +7,8 @@ const currentTag = 0x63;
 
 /** Now and then a commit leaves out one of its documents. */
 export const lostWrite: PlantedBug = {
-  wrapStore: (store, { random }) => ({
-    engineName: store.engineName,
-    keyBytesMax: store.keyBytesMax,
-    get isFull() {
-      return store.isFull;
-    },
-    get shortage() {
-      return store.shortage;
-    },
-    refreshRoom: () => store.refreshRoom(),
-    get: (key) => store.get(key),
-    scan: (range) => store.scan(range),
-    commit: (writes, room) => {
+  wrapStore: (store, { random }) =>
+    withCommit(store, (writes, room) => {
       const documents = writes.filter(({ kind, key }) => kind === 'put' && key[0] === currentTag);
       const isHit = documents.length > 0 && random.chance(lostShare);
       const lost = isHit ? random.pick(documents) : undefined;
@@ -26,7 +16,5 @@ export const lostWrite: PlantedBug = {
         writes.filter((write) => write !== lost),
         room,
       );
-    },
-    close: () => store.close(),
-  }),
+    }),
 };

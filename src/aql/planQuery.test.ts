@@ -159,6 +159,44 @@ describe('planQuery: the plan as text', () => {
       expect(plan(`FOR d IN c FILTER ${condition} RETURN d`)).toContain('DBS EnumerateCollection collection=c outVariable=d\n');
   });
 
+  it('reads one shard for one id', () =>
+    expect(plan('FOR d IN c FILTER d._id == @id RETURN d', { id: 'c/a' })).toContain(
+      'DBS Index collection=c outVariable=d index=primary key="c/a"',
+    ));
+
+  it('runs a subquery of a filter once, before the documents are read by what it gives', () =>
+    expect(plan('FOR d IN c SORT d.x FILTER d.open && d._key IN (FOR e IN o FILTER e.a == 1 RETURN e.k) RETURN d')).toMatchInlineSnapshot(`
+      "COOR Singleton
+      COOR Subquery outVariable=#4
+        COOR Singleton
+        DBS EnumerateCollection collection=o outVariable=e
+        DBS Filter condition=(e.a == 1)
+        DBS Remote
+        COOR Gather collection=o mode=unsorted
+        COOR Return value=e.k
+      DBS Index collection=c outVariable=d index=primary keys=#4
+      DBS Filter condition=(d._key IN #4)
+      DBS Calculation outVariable=#1 expression=d.x
+      DBS Sort keys=["#1 ASC"]
+      DBS Calculation outVariable=#2 expression=d.open
+      DBS Remote
+      COOR Gather collection=c mode=sorted keys=#4 shards=owners of the keys
+      COOR Filter condition=#2
+      COOR Return value=d"
+    `));
+
+  it.each([
+    ['it reads the document', 'FOR d IN c FILTER d._key IN (FOR e IN o FILTER e.a == d.a RETURN e.k) RETURN d'],
+    ['it gives another value each time', 'FOR d IN c FILTER d._key IN (FOR i IN 1..2 RETURN TO_STRING(RAND())) RETURN d'],
+    ['it asks a model', "FOR d IN c FILTER d._key IN (FOR i IN 1..2 RETURN INFER 'm' i) RETURN d"],
+    ['no filter reads it', 'FOR d IN c LET n = (FOR e IN o RETURN 1) RETURN n'],
+    ['a COLLECT stands between', 'FOR d IN c COLLECT k = d.k FILTER k IN (FOR e IN o RETURN e.k) RETURN k'],
+  ])('leaves a subquery where it is when %s', (_why, text) => {
+    const { nodes, rulesApplied } = planQuery({ text });
+    expect(rulesApplied).not.toContain('move-subqueries-up');
+    expect(nodes[1]?.kind).toBe('Gather');
+  });
+
   it('runs nothing but the scan on shards without rules', () =>
     expect(plan('FOR d IN c FILTER d.a > 1 SORT d.b LIMIT 2 RETURN d.c', {}, ['-all'])).toMatchInlineSnapshot(`
       "COOR Singleton

@@ -10,6 +10,7 @@ import { distribute } from './rules/distribute.js';
 import { inferAfterLimit } from './rules/inferAfterLimit.js';
 import { mapSequences } from './rules/mapSequences.js';
 import { moveFiltersUp } from './rules/moveFiltersUp.js';
+import { moveSubqueriesUp } from './rules/moveSubqueriesUp.js';
 import type { PlanRule } from './rules/PlanRule.js';
 import { removeUnnecessaryCalculations } from './rules/removeUnnecessaryCalculations.js';
 import { sortLimit } from './rules/sortLimit.js';
@@ -23,7 +24,7 @@ export interface QueryText {
   readonly optimizerRules?: readonly string[];
 }
 
-const rewritings: readonly PlanRule[] = [moveFiltersUp, inferAfterLimit, sortLimit, removeUnnecessaryCalculations];
+const rewritings: readonly PlanRule[] = [moveSubqueriesUp, moveFiltersUp, inferAfterLimit, sortLimit, removeUnnecessaryCalculations];
 
 /** Every rule that `optimizerRules` can name. Lifting model calls and cutting at the exchange are no options: nothing runs without them. */
 export const optimizerRuleNames: readonly string[] = [...rewritings.map(({ name }) => name), ...Object.values(distributionRules)];

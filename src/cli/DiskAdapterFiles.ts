@@ -1,9 +1,10 @@
-import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { type AdapterFile, type AdapterFiles, platformError, type SavedAdapter } from '../platform/index.js';
 import { hashFile } from '../platform/node/index.js';
 import { readFigures } from './up/readFigures.js';
+import { writeFileWhole } from './writeFileWhole.js';
 
 const savedList = z
   .array(
@@ -58,9 +59,7 @@ export class DiskAdapterFiles implements AdapterFiles {
   }
 
   async writeSaved(adapters: readonly SavedAdapter[]): Promise<void> {
-    const temporary = `${this.#listFile}.new`;
-    await writeFile(temporary, `${JSON.stringify(adapters, undefined, 2)}\n`, { mode: 0o600, flush: true });
-    await rename(temporary, this.#listFile);
+    await writeFileWhole(this.#listFile, `${JSON.stringify(adapters, undefined, 2)}\n`, { mode: 0o600 });
   }
 
   /** Looks at the text of a path first: the answer to one outside tells nothing of what is there. */

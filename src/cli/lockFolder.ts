@@ -8,7 +8,8 @@ const lockName = 'ostraka.lock';
 const attemptsMax = 10;
 
 /**
- * Claims a folder until this process ends: a file with the process' number, created exclusively; that of a dead process is taken over.
+ * Claims a folder until this process ends: a file with the process' number, created exclusively; that of a dead process is taken over, and
+ * what a power cut left of one.
  * Errors: DATA_FOLDER_IN_USE.
  */
 export async function lockFolder(folder: string): Promise<void> {
@@ -28,9 +29,10 @@ const claim = (path: string, own: string, folder: string): void => {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (tryLink(own, path)) return;
     const holder = readHolder(path);
-    if (holder && isLockHeld(holder))
+    if (holder === 'gone') continue;
+    if (holder !== 'damaged' && isLockHeld(holder))
       throw platformError('DATA_FOLDER_IN_USE', `${folder} is used by process ${holder.pid}: stop it, or choose another folder`);
-    if (holder) setAside(path, holder);
+    setAside(path, holder);
   }
   throw platformError('DATA_FOLDER_IN_USE', `${path} changes all the time: another process is starting on this folder`);
 };
@@ -46,7 +48,7 @@ const tryLink = (own: string, path: string): boolean => {
 };
 
 /** Takes the lock of a dead process away; if another process was faster and the lock is a new one, puts it back. */
-const setAside = (path: string, dead: FolderLock): void => {
+const setAside = (path: string, dead: FolderLock | 'damaged'): void => {
   const aside = `${path}.stale.${process.pid}`;
   try {
     renameSync(path, aside);
@@ -55,14 +57,17 @@ const setAside = (path: string, dead: FolderLock): void => {
     throw error;
   }
   const taken = readHolder(aside);
-  if (taken && (taken.pid !== dead.pid || taken.start !== dead.start)) tryLink(aside, path);
+  const isNew = typeof taken === 'object' && (dead === 'damaged' || taken.pid !== dead.pid || taken.start !== dead.start);
+  if (isNew) tryLink(aside, path);
   rmSync(aside, { force: true });
 };
 
-const readHolder = (path: string): FolderLock | undefined => {
+/** A lock is never half written, so that one that cannot be read is what a power cut left of it: its process is gone. */
+const readHolder = (path: string): FolderLock | 'gone' | 'damaged' => {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as FolderLock;
-  } catch {
-    return undefined; // just removed
+    const { pid, start } = JSON.parse(readFileSync(path, 'utf8')) as Partial<FolderLock>;
+    return typeof pid === 'number' && typeof start === 'string' ? { pid, start } : 'damaged';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'gone' : 'damaged';
   }
 };

@@ -1,15 +1,13 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { platformError } from '../platform/index.js';
+import { dataFormat } from './dataFormat.js';
 import { cliError } from './errors.js';
 import { lockFolder } from './lockFolder.js';
-
-const markerName = 'ostraka-data.json';
-const format = 2;
+import { writeFileWhole } from './writeFileWhole.js';
 
 /** What its format says of a data folder. */
 export interface DataFolder {
-  /** Rows carry a checksum: since format 2. A folder keeps the format it was made with. */
   readonly hasChecksums: boolean;
 }
 
@@ -19,27 +17,26 @@ export interface DataFolder {
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   await mkdir(folder, { recursive: true });
-  const marker = await readMarker(folder);
-  if (marker && marker.format > format) {
-    throw platformError(
-      'DATA_FORMAT_NEWER',
-      `${folder} has data format ${marker.format}, this version knows ${format}: use a newer Ostraka`,
-    );
-  }
+  const format = await readFormat(folder);
+  const { newest } = dataFormat;
+  if (format !== undefined && format > newest)
+    throw platformError('DATA_FORMAT_NEWER', `${folder} has data format ${format}, this version knows ${newest}: use a newer Ostraka`);
   await lockFolder(folder);
-  if (!marker) await writeFile(join(folder, markerName), `${JSON.stringify({ format, engine: 'lmdb' })}\n`);
-  return { hasChecksums: (marker?.format ?? format) >= 2 };
+  if (format === undefined)
+    await writeFileWhole(markerOf(folder), `${JSON.stringify({ format: newest, engine: 'lmdb' })}\n`, { mode: 0o644 });
+  return { hasChecksums: (format ?? newest) >= 2 };
 }
 
-const readMarker = async (folder: string): Promise<{ readonly format: number } | undefined> => {
-  const text = await readFile(join(folder, markerName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+const markerOf = (folder: string): string => join(folder, dataFormat.markerName);
+
+/** Undefined in a new folder. */
+const readFormat = async (folder: string): Promise<number | undefined> => {
+  const text = await readFile(markerOf(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as { readonly format: number };
-  } catch (error) {
-    throw cliError('CONFIG_INVALID', `${join(folder, markerName)} is not what Ostraka wrote there`, { cause: error });
-  }
+  const format = text === undefined ? undefined : dataFormat.of(text);
+  if (text !== undefined && format === undefined)
+    throw cliError('CONFIG_INVALID', `${markerOf(folder)} is not what Ostraka wrote there; see \`ostraka doctor\``);
+  return format;
 };

@@ -3,9 +3,10 @@ import { FakeModelService, finished } from '../../test/support/FakeModelService.
 import { ManualClock, settle } from '../../test/support/ManualClock.js';
 import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
+import { measuredAdapter, topologyMember } from '../../test/support/topologyMember.js';
 import { asId, baseError, type ShardId } from '../base/index.js';
 import type { TopologyMember } from '../membership/index.js';
-import { type GenerateEvent, type GenerateRequest, idleLoad, type OutgoingCall, plainSampling, platformError } from '../platform/index.js';
+import { type GenerateEvent, type GenerateRequest, type OutgoingCall, plainSampling, platformError } from '../platform/index.js';
 import { rpcFrame } from '../protocol/index.js';
 import { AdaptiveShardRouter, Reservations, routingOptions } from '../routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
@@ -31,34 +32,8 @@ const request = (content: string, changes: Partial<ClusterRequest> = {}): Cluste
   timeoutMs: 60_000,
   ...changes,
 });
-const member = (shardId: ShardId, accuracyDelta: number): TopologyMember => ({
-  shardId,
-  incarnation: 1,
-  address: { host: 'h', port: 1 },
-  httpUrl: '',
-  health: 'alive',
-  ready: true,
-  models: [{ name: 'm', digest, kind: 'chat' }],
-  announcements: [
-    {
-      shardId,
-      domain: 'law',
-      adapterDigest: digest,
-      modelDigest: digest,
-      scale: 1,
-      accuracyDelta,
-      baseAccuracy: 0.5,
-      adapterAccuracy: 0.9,
-      performanceDeltaP99Ms: 0,
-      trainingSamples: 1,
-      federationRound: 0,
-      source: 'measured',
-      announcedAt: 0,
-      withdrawn: false,
-    },
-  ],
-  load: idleLoad(1),
-});
+const member = (shardId: ShardId, accuracyDelta: number): TopologyMember =>
+  topologyMember(shardId, { announcements: [measuredAdapter(accuracyDelta, { shardId, adapterDigest: digest })] });
 
 type Script = (call: OutgoingCall) => AsyncIterable<Uint8Array>;
 const text = (words: string): GenerateEvent => ({ kind: 'text', text: words, tokens: 1 });

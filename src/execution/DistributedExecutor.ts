@@ -33,6 +33,9 @@ export interface DistributedExecutorParts {
   readonly context: () => SequenceContext;
 }
 
+/** Whoever reads the rows of a gather: their blocks count there, and it can end them. */
+type Reader = Pick<QueryPart, 'memory' | 'signal'>;
+
 /** Rows that go to one shard. */
 interface Target {
   readonly shardId: ShardId;
@@ -66,8 +69,8 @@ export class DistributedExecutor implements Site {
     let count = 0;
     for await (const block of input) {
       const targets = this.#split(node, this.#targets(node, block, keys));
-      if (merge.kind === 'count') count += await this.#count(node, targets, part.signal);
-      else yield* blocksOf(this.#rows(node, targets, part.signal), node, part);
+      if (merge.kind === 'count') count += await this.#count(node, targets, part);
+      else yield* blocksOf(this.#rows(node, targets, part), node, part);
     }
     if (merge.kind !== 'count') return;
     const row = part.base.slice();
@@ -112,7 +115,7 @@ export class DistributedExecutor implements Site {
     const { database, name } = this.#collection(node.collection);
     const byShard = new Map<ShardId, Row[]>();
     for (const row of block) {
-      const listed = keysOf(keys(row));
+      const listed = keysOf(keys(row), name);
       const owners = new Set(listed.map((key) => ring.ownerOf({ database, collection: name, key })));
       for (const shardId of owners) {
         const rows = byShard.get(shardId);
@@ -138,27 +141,27 @@ export class DistributedExecutor implements Site {
     return targets.flatMap(({ shardId, rows }) => [...byBytes(rows, bytesOf, requestBytesMax)].map((part) => ({ shardId, rows: part })));
   }
 
-  async #count(node: GatherNode, targets: readonly Target[], signal: AbortSignal): Promise<number> {
+  async #count(node: GatherNode, targets: readonly Target[], part: Reader): Promise<number> {
     let total = 0;
     const at = node.outputs.length === 0 ? undefined : 1;
-    for await (const { values } of this.#shardRows(node, { targets, signal }, (streams) => inOrder(streams)))
+    for await (const { values } of this.#shardRows(node, { targets, part }, (streams) => inOrder(streams)))
       if (at !== undefined) total += Number(values[at] ?? 0);
     return total;
   }
 
-  #rows(node: GatherNode, targets: readonly Target[], signal: AbortSignal): AsyncIterable<Row> {
+  #rows(node: GatherNode, targets: readonly Target[], part: Reader): AsyncIterable<Row> {
     const { merge } = node;
     const rowsOf = (stream: AsyncIterable<ShardRow>): AsyncIterable<Row> => joined(node, stream);
     const order = merge.kind === 'sorted' ? compareRows(merge.keys) : undefined;
     const combine = (streams: readonly AsyncIterable<ShardRow>[]): AsyncIterable<Row> =>
       order ? mergeSorted(streams.map(rowsOf), order) : rowsOf(inOrder(streams));
-    return this.#shardRows(node, { targets, signal }, combine);
+    return this.#shardRows(node, { targets, part }, combine);
   }
 
   /** Opens the fragment on every target and reads what `combine` makes of the answers. An error of any shard ends them all. */
   async *#shardRows<Item>(
     node: GatherNode,
-    { targets, signal }: { readonly targets: readonly Target[]; readonly signal: AbortSignal },
+    { targets, part }: { readonly targets: readonly Target[]; readonly part: Reader },
     combine: (streams: readonly AsyncIterable<ShardRow>[]) => AsyncIterable<Item>,
   ): AsyncGenerator<Item, void, void> {
     const stop = new AbortController();
@@ -167,31 +170,31 @@ export class DistributedExecutor implements Site {
       failure ??= { error };
       stop.abort(error);
     };
-    const streams = targets.map((target) => this.#open(node, target, { signal: AbortSignal.any([signal, stop.signal]), onError }));
+    const memory = part.memory.fork();
+    const open = (target: Target): FragmentStream =>
+      this.#open(node, target, { signal: AbortSignal.any([part.signal, stop.signal]), memory, onError });
+    const streams = targets.map(open);
     try {
       yield* combine(streams.map((stream, i) => unpacked(targets[i] as Target, stream)));
     } catch (error) {
       throw failure ? failure.error : error;
     } finally {
       for (const stream of streams) stream.close();
+      memory.close();
       stop.abort(
         new OstrakaError({ code: 'CANCELLED', message: 'enough rows', httpStatus: 499, errorNum: 1500, retryable: false, data: {} }),
       );
     }
   }
 
-  #open(
-    node: GatherNode,
-    target: Target,
-    ending: { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
-  ): FragmentStream {
+  #open(node: GatherNode, target: Target, use: Reader & { readonly onError: (error: unknown) => void }): FragmentStream {
     const { executor, transaction, remainingMs } = this.#parts;
     const context = this.#parts.context();
     const frames = executor.stream({
       shardId: target.shardId,
       method: 'execution.fragment',
       body: this.#fragmentRequest(node, target) as unknown as JsonValue,
-      signal: ending.signal,
+      signal: use.signal,
       deadlineMs: remainingMs(),
       idempotent: false,
       channel: 'bulk',
@@ -200,13 +203,14 @@ export class DistributedExecutor implements Site {
     return new FragmentStream({
       frames: frames as unknown as AsyncIterable<FragmentFrame>,
       blocksQueuedMax: context.options.blocksQueuedMax,
+      memory: use.memory,
       onFrame: (frame) => {
         transaction.answered(target.shardId);
         if (frame.kind !== 'end') return;
         addStats(context.stats, frame.stats);
         for (const { code, message } of frame.warnings) context.warnings.add(code, message);
       },
-      onError: (error) => ending.onError(asUnavailable(error, target.shardId)),
+      onError: (error) => use.onError(asUnavailable(error, target.shardId)),
     });
   }
 

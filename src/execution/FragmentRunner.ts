@@ -6,17 +6,13 @@ import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrite
 import type { Block, Row } from './Block.js';
 import type { FragmentFrame, FragmentRequest, TransactionJson, WriteAnswer, WriteRequest } from './fragmentWire.js';
 import { KeyGenerator } from './KeyGenerator.js';
-import { MemoryAccount } from './MemoryAccount.js';
-import { MemoryLimit } from './MemoryLimit.js';
+import { openContext } from './openContext.js';
 import type { ExecutionOptions } from './options.js';
-import { Pacer } from './Pacer.js';
 import type { QueryMemory } from './QueryMemory.js';
-import { emptyStats } from './QueryStats.js';
 import type { ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { ShardSite } from './ShardSite.js';
 import type { ShardTransactions } from './ShardTransactions.js';
-import { WarningList } from './WarningList.js';
 
 /** What a fragment's context is made of, besides its request. */
 export interface FragmentRunnerParts {
@@ -30,6 +26,9 @@ export interface FragmentRunnerParts {
   /** Shared with the queries that this shard coordinates. */
   readonly queryMemory: QueryMemory;
 }
+
+/** Of the memory limit: one frame. */
+const frameShare = 1 / 64;
 
 /**
  * Runs fragments of queries over the documents this shard owns, inside the local part of the query's transaction (R28: EMBED of a
@@ -80,41 +79,16 @@ export class FragmentRunner {
   }
 
   async #context(request: FragmentRequest, signal: AbortSignal): Promise<SequenceContext> {
-    const { shardId, models, clock, random, options, sharding, queryMemory } = this.#parts;
+    const { shardId, sharding } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
-    const warnings = new WarningList({ warningsMax: request.warningsMax, failOnWarning: request.failOnWarning });
-    const memory = new MemoryAccount(new MemoryLimit(request.memoryLimitBytes, queryMemory));
-    const pacer = new Pacer({
-      clock,
-      signal,
-      paceMs: options.paceMs,
-      stepsMax: options.expressionStepsMax,
-      memory,
-    });
-    const evaluation = {
-      nowMs: request.nowMs,
-      random: () => random.next(),
-      warn: (code: number, message: string) => warnings.add(code, message),
-      step: (count: number) => pacer.step(count),
-      memoryLimitBytes: request.memoryLimitBytes,
-      allocate: (bytes: number) => memory.allocate(bytes),
-      scratch: [],
-    };
-    const context: SequenceContext = {
+    return openContext({
+      ...this.#parts,
       queryId: `${request.queryId}@${shardId}`,
-      shardId,
-      site: new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context: () => context }),
-      models,
-      evaluation,
+      site: (context) => new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context }),
+      limits: request,
+      nowMs: request.nowMs,
       signal,
-      memory,
-      pacer,
-      stats: emptyStats(),
-      warnings,
-      options,
-      answers: new Map(),
-    };
-    return context;
+    });
   }
 
   async *#rows(request: FragmentRequest, context: SequenceContext): AsyncGenerator<FragmentFrame, void, void> {
@@ -122,7 +96,10 @@ export class FragmentRunner {
     const runner = new SequenceRunner(context, this.#keys);
     const rows = request.rows.map((values, i) => inputRow(request.inputs, values, { register: originRegister, index: i }));
     for await (const block of runner.rows(request.nodes, blocksOf(rows), [])) {
-      yield* this.#frames(block.map((row) => outputRow(request.outputs, row, originRegister)));
+      yield* this.#frames(
+        block.map((row) => outputRow(request.outputs, row, originRegister)),
+        request.memoryLimitBytes,
+      );
     }
   }
 
@@ -131,22 +108,25 @@ export class FragmentRunner {
     if (transaction.joins) await this.#parts.transactions.open({ ...transaction, isKnown: true }, signal);
   }
 
-  /** Blocks cut by bytes as well as rows, so that no frame of large documents stalls the connection. */
-  *#frames(rows: readonly (readonly JsonValue[])[]): Generator<FragmentFrame, void, void> {
+  /**
+   * Blocks cut by bytes as well as rows, so that no frame of large documents stalls the connection, and the coordinator has memory for some
+   * of every shard.
+   */
+  *#frames(rows: readonly (readonly JsonValue[])[], memoryLimitBytes: number): Generator<FragmentFrame, void, void> {
     let part: (readonly JsonValue[])[] = [];
     let bytes = 0;
-    const { frameBytesMax } = this.#parts.options;
+    const frameBytesMax = Math.min(this.#parts.options.frameBytesMax, memoryLimitBytes * frameShare);
     for (const row of rows) {
-      const rowBytes = sizeOfValue(row, frameBytesMax);
+      const rowBytes = sizeOfValue(row, memoryLimitBytes);
       if (part.length > 0 && bytes + rowBytes > frameBytesMax) {
-        yield { kind: 'block', rows: part };
+        yield { kind: 'block', rows: part, bytes };
         part = [];
         bytes = 0;
       }
       part.push(row);
       bytes += rowBytes;
     }
-    if (part.length > 0) yield { kind: 'block', rows: part };
+    if (part.length > 0) yield { kind: 'block', rows: part, bytes };
   }
 }
 

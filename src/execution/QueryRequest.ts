@@ -37,9 +37,11 @@ export interface QueryCursor {
   readonly id: string;
   /** Results in blocks; read once. Ending early ends the query. Errors of the query come from here. */
   readonly blocks: AsyncIterable<readonly JsonValue[]>;
+  /** Of results that are there before they are read, in bytes, about: those of a query that writes, which has ended. */
+  readonly bufferedBytes: number;
   /**
-   * Accounts for results that whoever reads keeps, in bytes, to be released when they are handed on. Error QUERY_MEMORY_LIMIT. Results of
-   * a query that writes are accounted for already.
+   * Accounts for results that whoever reads keeps, in bytes, to be released when they are handed on; nothing for buffered ones. Error
+   * QUERY_MEMORY_LIMIT.
    */
   readonly held: { hold(value: JsonValue): number; release(bytes: number): void };
   /** A query that nobody reads for now leaves its place to others and takes one again before it is read on. Error QUEUE_FULL of `take`. */

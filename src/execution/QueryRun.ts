@@ -5,21 +5,18 @@ import type { RemoteExecutor } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
 import type { CollectionRef } from '../storage/index.js';
 import type { DistributedTransaction } from '../transactions/index.js';
-import { DistributedExecutor } from './DistributedExecutor.js';
+import { DistributedExecutor, type FragmentLimits } from './DistributedExecutor.js';
 import { executionError } from './errors.js';
 import { KeyGenerator } from './KeyGenerator.js';
-import { MemoryAccount } from './MemoryAccount.js';
-import { MemoryLimit } from './MemoryLimit.js';
+import type { MemoryAccount } from './MemoryAccount.js';
+import { openContext } from './openContext.js';
 import type { ExecutionOptions } from './options.js';
-import { Pacer } from './Pacer.js';
 import type { QueryMemory } from './QueryMemory.js';
 import type { QueryExtra, QueryRequest } from './QueryRequest.js';
-import { emptyStats } from './QueryStats.js';
 import { QueryTransaction } from './QueryTransaction.js';
 import type { ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { sequenceFacts } from './sequenceFacts.js';
-import { WarningList } from './WarningList.js';
 
 export interface QueryRunParts {
   readonly id: string;
@@ -60,7 +57,7 @@ export class QueryRun {
     this.#runtimeMs = request.options?.maxRuntime ? request.options.maxRuntime * 1000 : options.runtimeMsMax;
     const joins = request.transaction !== undefined || sequenceFacts.writes(plan.nodes);
     this.#transaction = new QueryTransaction(parts.transaction, { joins, known: parts.knownShards });
-    this.#context = this.#makeContext();
+    this.#context = this.#openContext();
     for (const { code, message } of plan.warnings) this.#context.warnings.add(code, message);
     const runtime = clock.setTimer(this.#runtimeMs, () =>
       this.#stop.abort(executionError('QUERY_KILLED', `query killed: it ran longer than ${this.#runtimeMs} ms`)),
@@ -105,58 +102,35 @@ export class QueryRun {
     return { warnings: warnings.all, stats: { ...stats, executionTime: (endedMs - this.#startedMs) / 1000 } };
   }
 
-  #makeContext(): SequenceContext {
-    const { id, request, executor, models, clock, random, options, ring, collections, plan, queryMemory } = this.#parts;
-    const { memoryLimit, maxWarningCount, failOnWarning } = request.options ?? {};
-    const limits = {
-      memoryLimitBytes: memoryLimit && memoryLimit > 0 ? memoryLimit : options.memoryLimitBytes,
-      warningsMax: maxWarningCount ?? options.warningsMax,
-      failOnWarning: failOnWarning ?? false,
-    };
+  #openContext(): SequenceContext {
+    const { id, request, executor, clock } = this.#parts;
+    const limits = limitsOf(request, this.#parts.options);
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
-    const warnings = new WarningList(limits);
-    const limit = new MemoryLimit(limits.memoryLimitBytes, queryMemory);
-    signal.addEventListener('abort', () => limit.end(), { once: true }); // every query ends with this
-    const memory = new MemoryAccount(limit);
-    const pacer = new Pacer({
-      clock,
-      signal,
-      paceMs: options.paceMs,
-      stepsMax: options.expressionStepsMax,
-      memory,
-    });
-    const context: SequenceContext = {
+    const context = openContext({
+      ...this.#parts,
       queryId: `${executor.selfShardId}:${id}`,
       shardId: executor.selfShardId,
-      site: new DistributedExecutor({
-        executor,
-        ring,
-        collections,
-        limits,
-        transaction: this.#transaction,
-        originRegister: plan.variables.length,
-        remainingMs: () => Math.max(1, this.#startedMs + this.#runtimeMs - clock.monotonicMs()),
-        context: () => context,
-      }),
-      models,
-      evaluation: {
-        nowMs: clock.nowMs(),
-        random: () => random.next(),
-        warn: (code, message) => warnings.add(code, message),
-        step: (count: number) => pacer.step(count),
-        memoryLimitBytes: limits.memoryLimitBytes,
-        allocate: (bytes: number) => memory.allocate(bytes),
-        scratch: [],
-      },
+      site: (own) => this.#site(limits, own),
+      limits,
+      nowMs: clock.nowMs(),
       signal,
-      memory,
-      pacer,
-      stats: emptyStats(),
-      warnings,
-      options,
-      answers: new Map(),
-    };
+    });
+    signal.addEventListener('abort', () => context.memory.limit.end(), { once: true }); // every query ends with this
     return context;
+  }
+
+  #site(limits: FragmentLimits, context: () => SequenceContext): DistributedExecutor {
+    const { executor, ring, collections, plan, clock } = this.#parts;
+    return new DistributedExecutor({
+      executor,
+      ring,
+      collections,
+      limits,
+      transaction: this.#transaction,
+      originRegister: plan.variables.length,
+      remainingMs: () => Math.max(1, this.#startedMs + this.#runtimeMs - clock.monotonicMs()),
+      context,
+    });
   }
 
   /** Shards drop idle transactions; while models think, the query's are not idle. A shard that lost it ends the query at its next call. */
@@ -176,3 +150,9 @@ export class QueryRun {
     });
   }
 }
+
+const limitsOf = ({ options: given = {} }: QueryRequest, options: ExecutionOptions): FragmentLimits => ({
+  memoryLimitBytes: given.memoryLimit && given.memoryLimit > 0 ? given.memoryLimit : options.memoryLimitBytes,
+  warningsMax: given.maxWarningCount ?? options.warningsMax,
+  failOnWarning: given.failOnWarning ?? false,
+});

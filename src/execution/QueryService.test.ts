@@ -711,6 +711,17 @@ describe('failures and bounds', () => {
     for (const memory of cluster.memories.values()) expect(memory.usedBytes).toBe(0);
   });
 
+  it('says what the buffered results of a query that writes take, and that those of one that reads are not buffered', async () => {
+    const service = cluster.services.get(asId<ShardId>('shard-0')) as QueryService;
+    const { signal } = new AbortController();
+    const cursorOf = (query: string) => service.execute({ database: '_system', query, signal });
+    const text = 'x'.repeat(1000);
+    const { bufferedBytes } = await cursorOf(`FOR i IN 1..9 INSERT {_key: CONCAT("w", i), text: "${text}"} INTO passages RETURN NEW.text`);
+    expect(bufferedBytes).toBeGreaterThanOrEqual(9 * 2 * text.length);
+    expect((await cursorOf('INSERT {_key: "w0"} INTO passages')).bufferedBytes).toBe(0);
+    expect((await cursorOf('FOR d IN passages RETURN d')).bufferedBytes).toBe(0);
+  });
+
   it('counts groups with what they take beside their keys', async () => {
     const groups = (memoryLimit: number) => cluster.run('FOR i IN 1..10000 COLLECT x = i RETURN x', { options: { memoryLimit } });
     expect((await failureOf(groups(2_000_000))).code).toBe('QUERY_MEMORY_LIMIT');
@@ -808,6 +819,10 @@ describe('reads by key', () => {
       ['FOR d IN passages FILTER d._key IN @k RETURN d', { k: null }, 0],
       ['LET ks = (FOR k IN @k RETURN k) FOR d IN passages FILTER d._key IN ks RETURN d', list, 4],
       ['FOR k IN @k FOR d IN passages FILTER d._key == k RETURN d', { k: keys }, 4],
+      ['FOR d IN passages FILTER d._key IN (FOR k IN @k RETURN k) RETURN d', list, 4],
+      ['FOR d IN passages SORT d.n FILTER d.n != 1 && d._key IN (FOR k IN @k RETURN k) LIMIT 2 RETURN d', list, 4],
+      ['FOR d IN passages FILTER d._id == @k RETURN d', { k: 'passages/p07' }, 1],
+      ['FOR d IN passages FILTER d._id IN @k RETURN d', { k: ['passages/p07', 'passages/p08', 'others/p09', 'absent'] }, 2],
     ] as const)
       expect(await statsOf(query, bindVars as { [name: string]: JsonValue }), query).toMatchObject({ scannedFull: 0, scannedIndex: found });
     expect(await statsOf('FOR d IN passages FILTER d._key NOT IN @k RETURN d', { k: keys })).toMatchObject({
@@ -817,10 +832,20 @@ describe('reads by key', () => {
   });
 
   it('give the rows that a scan gives (differential over random lists)', async () => {
-    const key = fc.oneof(fc.constantFrom(...passages.map(({ _key }) => _key)), fc.string(), fc.integer(), fc.constant(null));
+    const names = passages.flatMap(({ _key }) => [_key, `passages/${_key}`, `others/${_key}`]);
+    const key = fc.oneof(fc.constantFrom(...names), fc.string(), fc.integer(), fc.constant(null));
+    const rules = fc.constantFrom('use-indexes', 'restrict-to-single-shard', 'move-subqueries-up', 'all');
+    const conditions = fc.constantFrom(
+      'd._key IN @k',
+      'd._id IN @k',
+      'd._key == @k[0]',
+      'd._id == @k[0]',
+      'd._id IN (FOR k IN @k RETURN k)',
+      'd.n > 9 && d._key IN (FOR k IN @k RETURN k)',
+    );
     await fc.assert(
-      fc.asyncProperty(fc.array(key), fc.constantFrom('use-indexes', 'restrict-to-single-shard', 'all'), async (k, rule) => {
-        const query = 'FOR d IN passages FILTER d._key IN @k SORT d._key RETURN d._key';
+      fc.asyncProperty(fc.array(key), conditions, rules, async (k, condition, rule) => {
+        const query = `FOR d IN passages FILTER ${condition} SORT d._key RETURN d._key`;
         const on = await cluster.run(query, { bindVars: { k } });
         expect(on.rows).toEqual((await cluster.run(query, { bindVars: { k }, options: { optimizerRules: [`-${rule}`] } })).rows);
       }),

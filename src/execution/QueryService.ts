@@ -79,13 +79,14 @@ export class QueryService {
       return {
         id,
         blocks: this.#observed(id, run, run.values()),
+        bufferedBytes: 0,
         held: run.memory,
         place: this.#running.placeOf(id),
         extra: () => run.extra(),
       };
     }
-    const results = await this.#runWriting(id, run, request.transaction ? undefined : transaction);
-    return { id, blocks: listed(results), held: accountedFor, place: ended, extra: () => run.extra() };
+    const { blocks, bufferedBytes } = await this.#runWriting(id, run, request.transaction ? undefined : transaction);
+    return { id, blocks: listed(blocks), bufferedBytes, held: buffered, place: ended, extra: () => run.extra() };
   }
 
   /** A query read to its end. */
@@ -177,16 +178,17 @@ export class QueryService {
   }
 
   /** `own`: the transaction to commit or abort; undefined where the caller's transaction goes on. */
-  async #runWriting(id: string, run: QueryRun, own: DistributedTransaction | undefined): Promise<readonly (readonly JsonValue[])[]> {
+  async #runWriting(id: string, run: QueryRun, own: DistributedTransaction | undefined): Promise<Results> {
     let outcome = 'finished';
     try {
-      const results: (readonly JsonValue[])[] = [];
+      const blocks: (readonly JsonValue[])[] = [];
+      let bufferedBytes = 0;
       for await (const block of run.values()) {
-        run.memory.hold(block);
-        results.push(block);
+        bufferedBytes += run.memory.hold(block);
+        blocks.push(block);
       }
       await own?.commit(run.signal);
-      return results;
+      return { blocks, bufferedBytes };
     } catch (error) {
       outcome = toOstrakaError(error).code;
       await own?.abort();
@@ -214,7 +216,12 @@ const planOf = (request: Omit<QueryRequest, 'signal' | 'transaction'>): QueryPla
 /** Of a query that has ended and holds none. */
 const ended = { leave: () => undefined, take: () => undefined };
 
-const accountedFor = { hold: () => 0, release: () => undefined };
+const buffered = { hold: () => 0, release: () => undefined };
+
+interface Results {
+  readonly blocks: readonly (readonly JsonValue[])[];
+  readonly bufferedBytes: number;
+}
 
 async function* listed(blocks: readonly (readonly JsonValue[])[]): AsyncGenerator<readonly JsonValue[], void, void> {
   yield* blocks;

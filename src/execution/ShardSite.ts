@@ -36,7 +36,7 @@ export class ShardSite implements Site {
     const keys = node.keys && compileExpression(node.keys);
     for await (const block of input)
       for (const row of block) {
-        if (keys) yield* this.#listed(node, row, keysOf(keys(row, part.evaluation)), part);
+        if (keys) yield* this.#listed(node, row, keysOf(keys(row, part.evaluation), this.#collection.name), part);
         else yield* this.#all(node, row, part);
       }
   }

@@ -68,7 +68,12 @@ export type WriteRequest = z.infer<typeof write>;
 
 /** Frames of a fragment's answer: any number of blocks, then the end. A row begins with the index of the input row it came from. */
 export type FragmentFrame =
-  | { readonly kind: 'block'; readonly rows: readonly (readonly JsonValue[])[] }
+  | {
+      readonly kind: 'block';
+      readonly rows: readonly (readonly JsonValue[])[];
+      /** Of memory that the rows take, about. */
+      readonly bytes: number;
+    }
   | { readonly kind: 'end'; readonly stats: QueryStats; readonly warnings: readonly QueryWarning[] };
 
 export interface WriteAnswer {

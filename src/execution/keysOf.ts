@@ -1,7 +1,12 @@
 import type { JsonValue } from '../base/index.js';
 
-/** The document keys in a looked-up list, each once. What is no array has none; what is no string names no document. */
-export function keysOf(list: JsonValue): readonly string[] {
+/**
+ * The document keys in a looked-up list of keys or ids of the collection, each once. What is no array has none; what is no string names
+ * no document. A key has no slash, so that an id is never taken for one.
+ */
+export function keysOf(list: JsonValue, collection: string): readonly string[] {
   if (!Array.isArray(list)) return [];
-  return [...new Set(list.filter((key) => typeof key === 'string'))];
+  const prefix = `${collection}/`;
+  const texts = list.filter((name) => typeof name === 'string');
+  return [...new Set(texts.map((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)))];
 }

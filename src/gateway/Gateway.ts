@@ -84,7 +84,7 @@ export class Gateway {
     } catch (thrown) {
       const error = toOstrakaError(thrown);
       this.#report(error, pattern);
-      response = errorAnswer(request.path, error);
+      response = this.#errorAnswer(request.path, error);
     }
     this.#duration.observe((this.#clock.monotonicMs() - startedMs) / 1000, { route: pattern, status: String(response.status) });
     const body = request.method === 'HEAD' ? '' : response.body;
@@ -92,7 +92,17 @@ export class Gateway {
   };
 
   /** The answer to what the listener refuses before it is a request. */
-  readonly refuse = (refusal: HttpRefusal): HttpResponse => errorAnswer(refusal.path, this.#errorOf(refusal));
+  readonly refuse = (refusal: HttpRefusal): HttpResponse => this.#errorAnswer(refusal.path, this.#errorOf(refusal));
+
+  #errorAnswer(path: string, error: OstrakaError): HttpResponse {
+    return this.#styleOf(path) === 'openai' ? responses.openAiError(error) : responses.arangoError(error);
+  }
+
+  /** Of the routes at the path, and where there are none of those that begin so. */
+  #styleOf(path: string): Route['style'] {
+    const own = /^(?:\/_db\/[^/]*)?(\/.*)$/.exec(path)?.[1] ?? path;
+    return this.#table.styleOf(own) ?? (/^\/v1(\/|$)/.test(own) ? 'openai' : 'arango');
+  }
 
   #errorOf({ status, reason, path, method }: HttpRefusal): OstrakaError {
     if (status !== 405) return refusedError(status, reason);
@@ -153,9 +163,6 @@ interface FoundError {
   readonly kind: 'error';
   readonly error: OstrakaError;
 }
-
-const errorAnswer = (path: string, error: OstrakaError): HttpResponse =>
-  /^(\/_db\/[^/]*)?\/v1(\/|$)/.test(path) ? responses.openAiError(error) : responses.arangoError(error);
 
 const splitDatabase = (path: string): { readonly database: string; readonly path: string } => {
   const found = /^\/_db\/([^/]+)(\/.*)$/.exec(path);

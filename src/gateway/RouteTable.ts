@@ -25,6 +25,9 @@ const match = (compiled: Compiled, path: readonly string[]): { readonly [name: s
   return Object.fromEntries(parameters);
 };
 
+const fits = ({ segments }: Compiled, path: readonly string[]): boolean =>
+  segments.length === path.length && segments.every((segment, i) => segment.startsWith(':') || segment === path[i]);
+
 /**
  * Finds the route of a request. A fixed part of a path wins over a parameter; HEAD is answered wherever GET is (RFC 9110 §9.3.2).
  * Errors: ROUTE_UNKNOWN, METHOD_NOT_ALLOWED with the methods in `data.allow`, REQUEST_MALFORMED.
@@ -36,6 +39,12 @@ export class RouteTable {
     const compiled = routes.map((route) => ({ route, segments: route.pattern.split('/').slice(1) }));
     const parameters = ({ segments }: Compiled): number => segments.filter((segment) => segment.startsWith(':')).length;
     this.#routes = compiled.sort((left, right) => parameters(left) - parameters(right));
+  }
+
+  /** The shape of errors at a path; undefined where there is none such. */
+  styleOf(path: string): Route['style'] | undefined {
+    const segments = path.split('/').slice(1);
+    return this.#routes.find((compiled) => fits(compiled, segments))?.route.style;
   }
 
   find(method: string, path: string): { readonly route: Route; readonly parameters: { readonly [name: string]: string } } {

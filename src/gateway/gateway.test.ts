@@ -370,6 +370,7 @@ describe('CursorStore', () => {
   const cursorOf = (blocks: () => AsyncIterable<readonly JsonValue[]>): QueryCursor => ({
     id: 'q',
     blocks: { [Symbol.asyncIterator]: () => blocks()[Symbol.asyncIterator]() },
+    bufferedBytes: 0,
     // One byte a value.
     held: {
       hold: () => {
@@ -580,6 +581,20 @@ describe('CursorStore', () => {
       expect(read).toBe(count);
     }
     expect(heldBytes).toBe(0);
+    cursors.reserve().release();
+  });
+
+  it.each(['read to its end', 'deleted'])('counts results that were there before they were read as a whole until it is %s', async (how) => {
+    cursors = new CursorStore({ clock, random: new CountingRandom(), options: { cursorsMax: 100, cursorsBytesMax: 10 } });
+    const buffered = { ...rows([1, 2], [3, 4], [5, 6]), bufferedBytes: 50 };
+    expect(await open(rows([1, 2, 3]), { batchSize: 3 })).toMatchObject({ hasMore: false });
+    const { id = '' } = await open(buffered, { aheadBytesMax: 0 });
+    const refused = expect.objectContaining({ code: 'CURSORS_FULL' });
+    expect(() => cursors.reserve()).toThrowError(refused);
+    await cursors.next('db', id);
+    expect(() => cursors.reserve()).toThrowError(refused);
+    if (how === 'deleted') cursors.delete('db', id);
+    else for (let hasMore = true; hasMore; ) ({ hasMore } = await cursors.next('db', id));
     cursors.reserve().release();
   });
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/ManualClock.js';
 import { ScriptedTransport } from '../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
+import { measuredAdapter } from '../../test/support/topologyMember.js';
 import { asId, type ShardId } from '../base/index.js';
 import { idleLoad, platformError } from '../platform/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
-import type { AdapterCapabilityAnnouncement } from './AdapterCapabilityAnnouncement.js';
 import { FailureDetector } from './FailureDetector.js';
 import { type GossipEntry, gossipEntry } from './GossipEntry.js';
 import { GossipProtocol } from './GossipProtocol.js';
@@ -14,24 +14,8 @@ import { GossipState } from './GossipState.js';
 import { gossipMethods } from './gossipMethods.js';
 import { membershipOptions } from './options.js';
 
-const digest = 'b'.repeat(64);
 const noLoad = idleLoad(1);
-const law: AdapterCapabilityAnnouncement = {
-  shardId: 's0',
-  domain: 'law',
-  adapterDigest: digest,
-  modelDigest: digest,
-  scale: 1,
-  accuracyDelta: 0.9,
-  baseAccuracy: 0.5,
-  adapterAccuracy: 0.95,
-  performanceDeltaP99Ms: 3,
-  trainingSamples: 5,
-  federationRound: 0,
-  source: 'measured',
-  announcedAt: 1,
-  withdrawn: false,
-};
+const law = measuredAdapter(0.9, { shardId: 's0', announcedAt: 1 });
 const entryOf = (shardId: string, incarnation: number, version: number): GossipEntry => ({
   shardId,
   incarnation,

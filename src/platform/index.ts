@@ -6,7 +6,6 @@ export type { Clock, Timer } from './Clock.js';
 export { describeShortage } from './describeShortage.js';
 export type { EngineConfig, EngineExit, EngineLauncher, LaunchedEngine } from './EngineLauncher.js';
 export { platformError, platformErrors } from './errors.js';
-export type { FileStore } from './FileStore.js';
 export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, HttpResponse } from './HttpListener.js';
 export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { measuredAdapter as announce, loadOf as load, topologyMember } from '../../test/support/topologyMember.js';
 import { asId, type ShardId } from '../base/index.js';
-import type { AdapterCapabilityAnnouncement, TopologyMember } from '../membership/index.js';
-import { idleLoad } from '../platform/index.js';
+import type { TopologyMember } from '../membership/index.js';
 import { assignSlots, ConsistentHashRing } from '../sharding/index.js';
 import { AdaptiveShardRouter, type RouteRequest } from './AdaptiveShardRouter.js';
 import { routingOptions } from './options.js';
@@ -10,39 +10,7 @@ import { Reservations } from './Reservations.js';
 
 const id = (number: number): ShardId => asId<ShardId>(`shard-${number}`);
 const digest = 'a'.repeat(64);
-const announce = (accuracyDelta: number, changes: Partial<AdapterCapabilityAnnouncement> = {}): AdapterCapabilityAnnouncement => ({
-  shardId: 'x',
-  domain: 'law',
-  adapterDigest: digest,
-  modelDigest: digest,
-  scale: 1,
-  accuracyDelta,
-  baseAccuracy: 0.5,
-  adapterAccuracy: 0.9,
-  performanceDeltaP99Ms: 0,
-  trainingSamples: 1,
-  federationRound: 0,
-  source: 'measured',
-  announcedAt: 0,
-  withdrawn: false,
-  ...changes,
-});
-const load = (pendingLlmRequests: number) => ({
-  ...idleLoad(8),
-  pendingLlmRequests,
-});
-const member = (number: number, changes: Partial<TopologyMember> = {}): TopologyMember => ({
-  shardId: id(number),
-  incarnation: 1,
-  address: { host: 'h', port: 1 },
-  httpUrl: '',
-  health: 'alive',
-  ready: true,
-  models: [{ name: 'm', digest, kind: 'chat' }],
-  announcements: [],
-  load: load(0),
-  ...changes,
-});
+const member = (number: number, changes: Partial<TopologyMember> = {}): TopologyMember => topologyMember(id(number), changes);
 const router = new AdaptiveShardRouter(routingOptions.parse({}));
 const ring = ConsistentHashRing.of(1, assignSlots([id(0), id(1), id(2), id(3)]));
 const route = (

@@ -57,7 +57,12 @@ const processOptions = z.strictObject({
     )
     .max(256)
     .default([]),
-  garbageIntervalMs: z.int().min(100).default(5_000).describe('time between two steps of garbage collection, ms'),
+  garbageIntervalMs: z.int().min(100).default(5_000).describe('time between two rounds of garbage collection over all rows, ms'),
+  garbagePauseMs: z
+    .int()
+    .min(1)
+    .default(100)
+    .describe('time between two steps of one round, ms; with garbageRowsMax it bounds how fast rows are looked at'),
   resolveIntervalMs: z.int().min(50).default(1_000).describe('time between two looks for transactions in doubt, ms'),
   loadIntervalMs: z.int().min(10).default(200).describe('time between two looks at the own load, ms'),
 });

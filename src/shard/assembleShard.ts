@@ -149,7 +149,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.cooperation,
   });
 
-  const localDocuments = new LocalDocuments({ documents: documentStore, options: config.storage });
+  const localDocuments = new LocalDocuments({ documents: documentStore, clock, options: config.storage });
   const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents'), options: config.execution });
 
   const queryMemory = new QueryMemory(config.execution.memoryTotalBytesMax);

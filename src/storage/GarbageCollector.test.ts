@@ -140,3 +140,19 @@ it('does not remove the row of a removed document that a commit on its way to th
   await Promise.all([writing, collecting]);
   expect((await documents.begin({ id: 'r', signal })).get(collection(1), 'a')).toMatchObject({ value: 2 });
 });
+
+it('looks at every kind of rows in turn, each once a round, however many another has', async () => {
+  const { store, documents, write } = setUp();
+  for (let i = 0; i < 40; i++) await write(1, `k${i}`, i);
+  const garbage = new GarbageCollector({ store, rowsMax: 5 });
+  const horizon = documents.timestamps.now();
+  const step = { horizon, outcomesKeptAfter: horizon, liveCollections: async () => new Set([1]), isBeingWritten: () => false };
+  const outcomes = (): number => store.scan({ ...keyLayout.all('outcome'), entriesMax: 99 }).length;
+  expect(garbage.isRoundOver).toBe(true);
+  // No history, then a step of the documents and one of the outcomes by turns.
+  for (let steps = 1; steps <= 9; steps++) await garbage.step(step);
+  expect([outcomes(), garbage.isRoundOver]).toEqual([20, false]);
+  let steps = 9;
+  for (; !garbage.isRoundOver; steps++) await garbage.step(step);
+  expect([outcomes(), steps]).toEqual([0, 1 + 9 + 9]); // eight full ones of each, and one that finds the end
+});

@@ -4,7 +4,14 @@ import { keyLayout, versionCodec } from './KeyLayout.js';
 import type { Timestamp } from './Timestamp.js';
 
 type RowKind = 'history' | 'current' | 'outcome';
-const order: readonly RowKind[] = ['history', 'current', 'outcome'];
+
+/** A kind of rows that are not all looked at in this round. */
+interface OpenPass {
+  readonly kind: RowKind;
+  readonly from: Uint8Array | undefined;
+}
+
+const newRound = (): OpenPass[] => (['history', 'current', 'outcome'] as const).map((kind) => ({ kind, from: undefined }));
 
 /** What one step may go by. */
 export interface GarbageStep {
@@ -20,27 +27,33 @@ export interface GarbageStep {
 
 /**
  * Removes what no allowed snapshot can read: old versions whose successor is at or below the horizon, tombstones and outcomes below it,
- * rows of dropped collections. Works in steps of `rowsMax` rows with a cursor, so that a step is short; one durable batch a step.
+ * rows of dropped collections. Works in rounds over all rows, in steps of `rowsMax` rows of one kind, so that a step is short; one durable
+ * batch a step. The kinds take turns: many documents do not keep the outcomes waiting.
  */
 export class GarbageCollector {
   readonly #store: OrderedStore;
   readonly #rowsMax: number;
-  #phase = 0;
-  #cursor: Uint8Array | undefined;
+  /** The next first. */
+  #open = newRound();
 
   constructor(options: { readonly store: OrderedStore; readonly rowsMax: number }) {
     this.#store = options.store;
     this.#rowsMax = options.rowsMax;
   }
 
+  /** A round has ended and the next has not begun. */
+  get isRoundOver(): boolean {
+    return this.#open.length === newRound().length && this.#open.every(({ from }) => from === undefined);
+  }
+
   /** Returns how many rows went away. */
   async step(step: GarbageStep): Promise<number> {
-    const kind = order[this.#phase] as RowKind;
+    const { kind, from } = this.#open[0] as OpenPass;
     const range = keyLayout.all(kind);
-    const rows = this.#store.scan({ from: this.#cursor ?? range.from, to: range.to, entriesMax: this.#rowsMax });
+    const rows = this.#store.scan({ from: from ?? range.from, to: range.to, entriesMax: this.#rowsMax });
     const live = rows.length > 0 && kind !== 'outcome' ? await step.liveCollections() : new Set<number>();
     const dead = rows.filter((row) => this.#isDead(kind, row, { ...step, live }));
-    this.#advance(rows);
+    this.#advance(kind, rows);
     if (dead.length > 0)
       await this.#store.commit(
         dead.map(({ key }): StoreWrite => ({ kind: 'delete', key })),
@@ -49,14 +62,11 @@ export class GarbageCollector {
     return dead.length;
   }
 
-  #advance(rows: readonly StoreEntry[]): void {
+  #advance(kind: RowKind, rows: readonly StoreEntry[]): void {
+    const others = this.#open.slice(1);
     const last = rows.at(-1);
-    if (last && rows.length === this.#rowsMax) {
-      this.#cursor = keyAfter(last.key);
-      return;
-    }
-    this.#cursor = undefined;
-    this.#phase = (this.#phase + 1) % order.length;
+    if (last && rows.length === this.#rowsMax) this.#open = [...others, { kind, from: keyAfter(last.key) }];
+    else this.#open = others.length > 0 ? others : newRound();
   }
 
   #isDead(

@@ -32,7 +32,7 @@ export const storageOptions = z.strictObject({
     .default(10_000)
     .describe('timestamps further ahead of the wall clock are refused: the longest that a commit may have to wait, ms'),
   conflictRetriesMax: z.int().min(0).default(10).describe('times a single-document write is tried again after a conflict'),
-  garbageRowsMax: z.int().min(1).default(2000).describe('rows one step of garbage collection looks at'),
+  garbageRowsMax: z.int().min(1).default(1000).describe('rows one step of garbage collection looks at'),
 });
 
 export type StorageOptions = z.infer<typeof storageOptions>;

@@ -59,6 +59,9 @@ describe('commands against two shards with three adapters', () => {
     const run = (...args: string[]) => runCommand(['query', ...args, '--url', url]);
     expect(JSON.parse((await run('RETURN {sum: @a + @b[1]}', '--bind', 'a=2', '--bind', 'b=[1, 40]')).stdout)).toEqual({ sum: 42 });
     expect((await run('FOR i IN 1..3 RETURN i')).stdout).toBe('1\n2\n3\n');
+    const long = JSON.parse((await run('FOR i IN 1..2500 RETURN i', '--json')).stdout) as { result: number[]; extra?: { stats?: object } };
+    expect([long.result.length, long.extra?.stats]).toEqual([2500, expect.objectContaining({ filtered: 0 })]);
+    expect(await run('RETURN 1 / 0')).toMatchObject({ code: 0, stdout: 'null\n', stderr: expect.stringMatching(/^warning 1562: .+\n$/) });
     const explained = await run('FOR i IN 1..3 FILTER i > 1 RETURN i', '--explain');
     expect(explained.stdout).toContain('EnumerateList');
     const wrong = await run('RETURN nothing');
@@ -130,6 +133,23 @@ describe('commands without a cluster', () => {
     const refused = await runCommand(['query', 'RETURN @x', '--bind', 'x=05']);
     expect([refused.code, refused.stderr.trim().split('\n').length]).toEqual([1, 1]);
     expect(refused.stderr).toContain('[USAGE]');
+  });
+
+  it('doctor looks at everything a cluster needs, and says what to do about all that is not well', async () => {
+    const { stdout } = await runCommand(['doctor', '--json', '--data', 'nowhere-yet']);
+    const findings = JSON.parse(stdout) as { check: string; state: string; found: string; advice: string }[];
+    const checks = new Set(findings.map(({ check }) => check));
+    expect([...checks]).toEqual(['Node.js', 'CPU', 'memory', 'disk', 'ports', 'Python', 'model', 'data folder']);
+    for (const { check, state, found, advice } of findings) {
+      expect(found).not.toBe('');
+      expect([check, advice !== '']).toEqual([check, state !== 'ok']);
+    }
+    // A cache without models, and shards that no machine has the cores and the memory for.
+    const poor = await runCommand(['doctor', '--json', '--data', 'nowhere-yet', '--shards', '64'], { OSTRAKA_CACHE: '/nowhere' });
+    const poorly = JSON.parse(poor.stdout) as typeof findings;
+    for (const check of ['CPU', 'memory', 'model'])
+      expect(poorly.find((one) => one.check === check)).toMatchObject({ advice: expect.stringMatching(/\w/) });
+    expect(poorly.filter(({ check, state }) => check === 'model' && state === 'warning').length).toBeGreaterThanOrEqual(2);
   });
 
   it('model list names what is pinned, its licence and where it lies', async () => {

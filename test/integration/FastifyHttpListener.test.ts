@@ -40,6 +40,7 @@ const routes: readonly Route[] = [
     handle: async (context) => responses.arango(200, { got: context.json() }),
   },
   { method: 'GET', pattern: '/wait/:how', style: 'arango', handle: (context) => waiting(context) },
+  { method: 'POST', pattern: '/tokenize', style: 'openai', handle: async (context) => responses.json(200, { got: context.json() }) },
   { method: 'POST', pattern: '/v1/embeddings', style: 'openai', handle: async (context) => responses.json(200, { got: context.json() }) },
 ];
 
@@ -133,6 +134,9 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     ['GET /v1/%ff', 404, 'route_unknown'],
     ['GET /v1/embeddings', 405, 'method_not_allowed'],
     ['FOO /v1/embeddings', 405, 'method_not_allowed'],
+    ['GET /tokenize', 405, 'method_not_allowed'],
+    ['POST /tokenize', 400, 'body_not_json'],
+    ['POST /_db/known/tokenize', 400, 'body_not_json'],
     [`POST /v1/embeddings?${'a'.repeat(20_000)}`, 431, 'headers_too_large'],
   ])('%.40s → %i in the shape of OpenAI', async (line, status, code) => {
     const answer = await ask(line);
@@ -141,6 +145,33 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
       body: { error: { message: expect.any(String), type: 'invalid_request_error', param: null, code } },
     });
     await works();
+  });
+
+  it.each([
+    ['a head over the limit', 'POST /v1/embeddings HTTP/1.1\r\nhost: a\r\nx: ', 'y'.repeat(20_000), 431, 'headers_too_large'],
+    ['a head that goes on wrong', 'POST /v1/embeddings HTTP/1.1\r\nhost: a\r\nx', ' x\r\n\r\n', 400, 'request_malformed'],
+    ['a long line', 'POST /v1/', `${'y'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 431, 'headers_too_large'],
+    [
+      'a broken chunk',
+      'POST /v1/embeddings HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n',
+      'GET / HTTP/1.1\r\n\r\n',
+      400,
+      'request_malformed',
+    ],
+  ])('%s in several packets has the shape of its path', async (_name, first, rest, status, code) => {
+    for (const before of ['', 'GET /_api/thing/a HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n']) {
+      // Other requests in between: each write has arrived by itself.
+      const answers = await raw(before || first, (write) => {
+        const last = (): Promise<unknown> => works().then(() => write(rest));
+        void (before
+          ? works()
+              .then(() => write(first))
+              .then(last)
+          : last());
+      });
+      const answer = parsed(answers.slice(answers.lastIndexOf('HTTP/1.1 ')));
+      expect(answer).toMatchObject({ status, body: { error: { type: 'invalid_request_error', code } } });
+    }
   });
 
   it.each([

@@ -99,7 +99,7 @@ export interface GatherNode extends NodeBase {
     | { readonly kind: 'count'; readonly variable: VariableId };
   /** The fragment writes: it runs inside the query's transaction and is not retried. */
   readonly writes: boolean;
-  /** The only keys that can match, as an array; what is no string in it names no document. */
+  /** The only keys or ids that can match, as an array; what is no string in it names no document. */
   readonly keys?: PlanExpression;
 }
 
@@ -110,7 +110,7 @@ export type PlanNode =
       readonly kind: 'EnumerateCollection';
       readonly collection: string;
       readonly variable: VariableId;
-      /** Point reads of these keys instead of a scan: the transaction has read exactly them, present or not. */
+      /** Point reads of these keys or ids instead of a scan: the transaction has read exactly them, present or not. */
       readonly keys?: PlanExpression;
     })
   | (NodeBase & { readonly kind: 'EnumerateList'; readonly list: PlanExpression; readonly variable: VariableId })

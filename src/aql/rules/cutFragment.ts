@@ -123,7 +123,7 @@ class FragmentCutter {
     return this.#join(node);
   }
 
-  /** The keys of `d._key == expression` and `d._key IN expression`, where the expression does not depend on the fragment. */
+  /** The keys of `d._key == expression` and `d._key IN expression`, or ids, where the expression does not depend on the fragment. */
   #keysIn(condition: PlanExpression): PlanExpression | undefined {
     if (condition.kind !== 'binary' || condition.quantifier) return undefined;
     const { operator, left, right } = condition;
@@ -138,8 +138,9 @@ class FragmentCutter {
     return isDeterministic(expression) && ![...variablesOf(expression)].some((id) => this.#local.has(id));
   }
 
+  /** The filter itself stays: a key where an id is asked for, or the other way round, is found and refused. */
   #isOwnKey(expression: PlanExpression): boolean {
-    return expression.kind === 'attribute' && expression.name === '_key' && this.#isOwnRow(expression.source);
+    return expression.kind === 'attribute' && ['_key', '_id'].includes(expression.name) && this.#isOwnRow(expression.source);
   }
 
   #isOwnRow(expression: PlanExpression): boolean {

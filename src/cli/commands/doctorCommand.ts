@@ -4,6 +4,8 @@ import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { describeBytes } from '../../base/index.js';
 import { hashFile } from '../../platform/node/index.js';
+import { dataFormat } from '../dataFormat.js';
+import { dataFolderFinding } from '../doctor/dataFolderFinding.js';
 import type { Finding } from '../doctor/Finding.js';
 import { isOstraka } from '../doctor/isOstraka.js';
 import { portFinding } from '../doctor/portFinding.js';
@@ -140,9 +142,6 @@ const modelFiles = async (): Promise<readonly Finding[]> => {
 };
 
 const dataFolderState = async (folder: string, running: RunningCluster | undefined): Promise<Finding> => {
-  const marker = await readFile(resolve(folder, 'ostraka-data.json'), 'utf8').catch(() => undefined);
-  if (marker === undefined) return { check: 'data folder', state: 'ok', found: `${folder} is new`, advice: '' };
-  const { format } = JSON.parse(marker) as { readonly format: number };
-  const use = running ? `, in use by process ${running.pid}` : '';
-  return { check: 'data folder', state: 'ok', found: `${folder}, format ${format}${use}`, advice: '' };
+  const marker = await readFile(resolve(folder, dataFormat.markerName), 'utf8').catch(() => undefined);
+  return dataFolderFinding({ folder, marker, running });
 };

@@ -5,10 +5,11 @@ interface CursorAnswer {
   readonly result: readonly unknown[];
   readonly hasMore: boolean;
   readonly id?: string;
-  readonly extra?: unknown;
+  /** In the last part alone. */
+  readonly extra?: { readonly warnings?: readonly { readonly code: number; readonly message: string }[] };
 }
 
-/** `ostraka query 'AQL'`: prints one result a line, or the whole answer with --json. */
+/** `ostraka query 'AQL'`: prints one result a line, or the whole answer with --json. Warnings go to standard error. */
 export async function queryCommand(
   query: string,
   options: {
@@ -26,14 +27,16 @@ export async function queryCommand(
     print(await client.request('POST', `${base}/_api/explain`, body));
     return;
   }
-  const first = await client.request<CursorAnswer>('POST', `${base}/_api/cursor`, body);
-  const result = [...first.result];
-  for (let page = first; page.hasMore; ) {
-    page = await client.request<CursorAnswer>('POST', `${base}/_api/cursor/${page.id}`);
-    result.push(...page.result);
+  let part = await client.request<CursorAnswer>('POST', `${base}/_api/cursor`, body);
+  const result = [...part.result];
+  while (part.hasMore) {
+    part = await client.request<CursorAnswer>('POST', `${base}/_api/cursor/${part.id}`);
+    for (const row of part.result) result.push(row);
   }
-  if (options.json) print({ result, extra: first.extra });
+  const { extra } = part;
+  if (options.json) print({ result, extra });
   else for (const row of result) process.stdout.write(`${JSON.stringify(row)}\n`);
+  for (const { code, message } of extra?.warnings ?? []) process.stderr.write(`warning ${code}: ${message}\n`);
 }
 
 const print = (value: unknown): void => {

@@ -55,7 +55,12 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     const ready = await Promise.race([processes.start(prepared), stopped]);
     if (ready !== 'stopped') {
       if (options.withSample)
-        await loadSample({ url: (ready[0] as ReadyShard).httpUrl, signal: stopping.signal, report: (line) => reporter.line(line) });
+        await loadSample({
+          url: (ready[0] as ReadyShard).httpUrl,
+          dataFolder: options.dataFolder,
+          signal: stopping.signal,
+          report: (line) => reporter.line(line),
+        });
       reporter.ready(ready);
       if (!stopping.signal.aborted) await stopped;
     }

@@ -1,9 +1,10 @@
-import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { platformError } from '../../platform/index.js';
 import { checkModelFile, mintCertificates } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import type { StartConfigInput } from '../StartConfig.js';
+import { writeFileWhole } from '../writeFileWhole.js';
 import { readFigures } from './readFigures.js';
 import type { UpOptions } from './UpOptions.js';
 
@@ -38,7 +39,7 @@ export async function prepareShards(
       const folder = join(options.dataFolder, 'shards', shardId);
       await mkdir(folder, { recursive: true });
       const configFile = join(folder, 'shard.json');
-      await writeFile(configFile, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+      await writeFileWhole(configFile, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
       return { shardId, configFile, logFile: join(folder, 'log.jsonl') };
     }),
   );
@@ -49,12 +50,21 @@ const checkShardCount = async (dataFolder: string, shards: number): Promise<void
   const path = join(dataFolder, 'cluster.json');
   const stored = await readFile(path, 'utf8').catch(() => undefined);
   if (stored === undefined) {
-    await writeFile(path, `${JSON.stringify({ shards })}\n`);
+    await writeFileWhole(path, `${JSON.stringify({ shards })}\n`, { mode: 0o644 });
     return;
   }
-  const known = (JSON.parse(stored) as { readonly shards: number }).shards;
+  const known = shardsOf(stored);
+  if (known === undefined) throw cliError('CONFIG_INVALID', `${path} is not what Ostraka wrote there: put {"shards":N} into it`);
   if (known !== shards)
     throw cliError('USAGE', `${dataFolder} was made with ${known} shards; give --shards ${known}, or another --data folder`);
+};
+
+const shardsOf = (text: string): number | undefined => {
+  try {
+    return (JSON.parse(text) as { readonly shards?: number }).shards;
+  } catch {
+    return undefined;
+  }
 };
 
 const ensureCertificates = async (dataFolder: string, shardIds: readonly string[]): Promise<void> => {
@@ -71,10 +81,10 @@ const ensureCertificates = async (dataFolder: string, shardIds: readonly string[
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { authority, shards } = await mintCertificates({ clusterName, shardIds, nowMs: Date.now() });
   for (const [shardId, { certificate, key }] of shards) {
-    await writeFile(join(folder, `${shardId}.pem`), certificate);
-    await writeFile(join(folder, `${shardId}.key`), key, { mode: 0o600 });
+    await writeFileWhole(join(folder, `${shardId}.pem`), certificate, { mode: 0o644 });
+    await writeFileWhole(join(folder, `${shardId}.key`), key, { mode: 0o600 });
   }
-  await writeFile(join(folder, 'authority.pem'), authority);
+  await writeFileWhole(join(folder, 'authority.pem'), authority, { mode: 0o644 });
 };
 
 const describeAdapter = async ({ domain, file }: UpOptions['adapters'][number]) => {

@@ -60,7 +60,9 @@ export class DocumentService {
       try {
         const operation = this.#withKey(request);
         const owner = this.#sharding.ring.ownerOf({ database, collection: name, key: operation.key });
-        groups.set(owner, [...(groups.get(owner) ?? []), { index, operation }]);
+        const group = groups.get(owner);
+        if (group) group.push({ index, operation });
+        else groups.set(owner, [{ index, operation }]);
       } catch (error) {
         outcomes[index] = { kind: 'error', error: toOstrakaError(error).toJson() };
       }

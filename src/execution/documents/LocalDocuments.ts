@@ -1,7 +1,11 @@
 import { type JsonValue, SharedWork, toOstrakaError } from '../../base/index.js';
+import type { Clock } from '../../platform/index.js';
 import type { CollectionRef, DocumentStore, StorageOptions, StoredDocument, Transaction, WriteResult } from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
+
+/** Documents of a count between two pauses: some milliseconds of work. */
+const countedTogether = 1000;
 
 /**
  * Operations on documents that this shard owns, each in a transaction of its own. A write is remembered with its answer under its
@@ -9,12 +13,14 @@ import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js'
  */
 export class LocalDocuments {
   readonly #documents: DocumentStore;
+  readonly #clock: Clock;
   readonly #options: StorageOptions;
   /** Requests being run: a repetition waits for the first. */
   readonly #running = new SharedWork<DocumentOutcome>();
 
-  constructor(parts: { readonly documents: DocumentStore; readonly options: StorageOptions }) {
+  constructor(parts: { readonly documents: DocumentStore; readonly clock: Clock; readonly options: StorageOptions }) {
     this.#documents = parts.documents;
+    this.#clock = parts.clock;
     this.#options = parts.options;
   }
 
@@ -26,16 +32,17 @@ export class LocalDocuments {
     return this.#running.run(request.requestId, (own) => this.#once(collection, request, own), signal);
   }
 
+  /** Others run between any two chunks: a shard that counts millions goes on to answer. Ends with `signal`. */
   async count(collection: CollectionRef, signal: AbortSignal): Promise<number> {
     const transaction = await this.#documents.begin({ id: 'count', signal });
     let count = 0;
     let afterKey: string | undefined;
     do {
       await transaction.ready(collection, { afterKey }, signal);
-      const chunk = transaction.scan(collection, { afterKey, documentsMax: 1000 });
+      const chunk = transaction.scan(collection, { afterKey, documentsMax: countedTogether });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
-      signal.throwIfAborted();
+      if (afterKey !== undefined) await this.#clock.sleep(0, signal);
     } while (afterKey !== undefined);
     return count;
   }

@@ -4,7 +4,7 @@ import { MemoryMetadata } from '../../../test/support/MemoryMetadata.js';
 import { MemoryStore } from '../../../test/support/MemoryStore.js';
 import { ScriptedTransport } from '../../../test/support/ScriptedTransport.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../../test/support/silentPorts.js';
-import { asId, type JsonValue, type ShardId } from '../../base/index.js';
+import { asId, baseError, type JsonValue, type ShardId } from '../../base/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../../rpc/index.js';
 import { Catalog, ShardingManager } from '../../sharding/index.js';
 import { type CollectionRef, DocumentStore, storageOptions, type Timestamp } from '../../storage/index.js';
@@ -23,12 +23,14 @@ const text = 'x'.repeat(2000); // about 4,000 bytes of memory
 let store: MemoryStore;
 let service: DocumentService;
 let local: LocalDocuments;
+let clock: SleepingClock;
 let books: CollectionRef;
 /** Sizes of the requests and answers of `document.run`. */
 let sent: { readonly operations: number; readonly outcomes: number }[];
 
 beforeEach(async () => {
-  const [clock, metadata, logger, random] = [new SleepingClock(), new MemoryMetadata(), new EventLog(), new CountingRandom()];
+  clock = new SleepingClock();
+  const [metadata, logger, random] = [new MemoryMetadata(), new EventLog(), new CountingRandom()];
   store = new MemoryStore();
   const storage = storageOptions.parse({});
   const documents = DocumentStore.open({ store, clock, options: storage });
@@ -41,7 +43,7 @@ beforeEach(async () => {
   await catalog.start();
   await sharding.start([self]);
   books = await catalog.createCollection({ database: '_system', name: 'books', kind: 'document', waitForSync: false });
-  local = new LocalDocuments({ documents, options: storage });
+  local = new LocalDocuments({ documents, clock, options: storage });
   const methods = documentMethods({ documents: local, sharding, options: { requestBytesMax } });
   sent = [];
   server.register({
@@ -70,6 +72,20 @@ const insertOf = (key: string, changes: Partial<DocumentRequest> = {}): Document
   ...changes,
 });
 const kinds = (outcomes: readonly DocumentOutcome[]) => new Set(outcomes.map(({ kind }) => kind));
+
+it('a count pauses between chunks, and ends in a pause with its signal', async () => {
+  for (let i = 0; i < 25; i++) await run(Array.from({ length: 100 }, (_, k) => insertOf(`c${i * 100 + k}`, { document: {} })));
+  let pauses = 0;
+  const stop = new AbortController();
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = (delayMs, signal) => {
+    if (++pauses === 4) stop.abort(baseError('CANCELLED', 'the client left'));
+    return sleep(delayMs, signal);
+  };
+  expect(await local.count(books, stop.signal)).toBe(2500);
+  expect(pauses).toBe(2);
+  await expect(local.count(books, stop.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+});
 
 describe('a batch', () => {
   it('is split by bytes, each request and each answer, and every operation is answered once, in order', async () => {

@@ -25,6 +25,8 @@ interface OpenCursor extends OpenOptions {
   /** Found and not yet read. */
   kept: Kept[];
   keptBytes: number;
+  /** Of results that were there before they were read, until the last is. */
+  bufferedBytes: number;
   ended: boolean;
   /** What the query threw while nobody read; the next reader gets it. */
   failure: unknown;
@@ -50,7 +52,7 @@ export interface OpenOptions {
 
 /**
  * Cursors of one shard: read in batches, each within its time to live, which reading renews; bounded in number and in bytes. What a
- * cursor keeps counts against the memory limit of its query. One that is not read holds no place of a running query.
+ * cursor keeps counts against the memory limit of its query while that runs. One that is not read holds no place of a running query.
  */
 export class CursorStore {
   readonly #clock: Clock;
@@ -92,7 +94,16 @@ export class CursorStore {
   /** The first batch; a cursor stays only when there is more. Errors: those of the query, QUERY_MEMORY_LIMIT. */
   async first(cursor: QueryCursor, options: OpenOptions): Promise<CursorBatch> {
     const rows = cursor.blocks[Symbol.asyncIterator]() as AsyncIterator<readonly JsonValue[], void>;
-    const idle = { kept: [], keptBytes: 0, ended: false, failure: undefined, rests: false, busy: false, ahead: Promise.resolve() };
+    const idle = {
+      kept: [],
+      keptBytes: 0,
+      bufferedBytes: 0,
+      ended: false,
+      failure: undefined,
+      rests: false,
+      busy: false,
+      ahead: Promise.resolve(),
+    };
     const open: OpenCursor = { rows, cursor, ...options, ...idle, expiresAtMs: 0, timer: undefined };
     const result = await this.#readBatch(open).catch((error: unknown) => {
       this.#end(open);
@@ -100,6 +111,8 @@ export class CursorStore {
     });
     if (open.ended && open.kept.length === 0) return { id: undefined, result, hasMore: false, extra: cursor.extra() };
     const id = `${this.#random.uint32()}${this.#random.uint32()}`;
+    open.bufferedBytes = cursor.bufferedBytes;
+    this.#bytes += cursor.bufferedBytes;
     this.#renew(id, open);
     return { id, result, hasMore: true, extra: undefined };
   }
@@ -120,8 +133,10 @@ export class CursorStore {
       const result = await this.#readBatch(open);
       const hasMore = !open.ended || open.kept.length > 0;
       open.busy = false;
-      if (!hasMore) this.#open.delete(id);
-      else if (this.#open.get(id) === open) this.#renew(id, open); // unless it was deleted meanwhile
+      if (!hasMore) {
+        this.#open.delete(id);
+        this.#releaseBuffered(open);
+      } else if (this.#open.get(id) === open) this.#renew(id, open); // unless it was deleted meanwhile
       return { id, result, hasMore, extra: hasMore ? undefined : open.cursor.extra() };
     } catch (error) {
       this.#drop(id, open);
@@ -185,6 +200,13 @@ export class CursorStore {
     open.abort();
     open.rows.return?.()?.catch(() => undefined); // the query ends with the abort it was just given
     this.#release(open, open.kept.splice(0));
+    this.#releaseBuffered(open);
+  }
+
+  /** Idempotent: a cursor may be deleted while its last batch is read. */
+  #releaseBuffered(open: OpenCursor): void {
+    this.#bytes -= open.bufferedBytes;
+    open.bufferedBytes = 0;
   }
 
   /**

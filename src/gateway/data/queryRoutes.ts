@@ -140,18 +140,19 @@ type Cursor = Awaited<ReturnType<QueryService['execute']>>;
  */
 const counting = async (cursor: Cursor, resultsMax: number): Promise<{ readonly cursor: Cursor; readonly count: number }> => {
   const blocks: (readonly JsonValue[])[] = [];
+  let { bufferedBytes } = cursor;
   let count = 0;
   for await (const block of cursor.blocks) {
     count += block.length;
     if (count > resultsMax) throw gatewayError('PARAMETER_BAD', `count: true holds all results, at most ${resultsMax}; read without it`);
-    for (const value of block) cursor.held.hold(value);
+    for (const value of block) bufferedBytes += cursor.held.hold(value);
     blocks.push(block);
   }
   const again = async function* () {
     yield* blocks;
   };
-  const held = { hold: () => 0, release: () => undefined }; // accounted for above
-  return { cursor: { ...cursor, blocks: again(), held }, count };
+  const held = { hold: () => 0, release: () => undefined }; // buffered, and counted as that
+  return { cursor: { ...cursor, blocks: again(), bufferedBytes, held }, count };
 };
 
 const requestOf = ({ database }: RouteContext, given: Body): Omit<QueryRequest, 'signal'> => {

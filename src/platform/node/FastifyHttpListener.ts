@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
 import { discardRequest } from './discardRequest.js';
+import { RequestLines } from './RequestLines.js';
 import { type RunningRequest, RunningRequests } from './RunningRequests.js';
 import { readRequestBody } from './readRequestBody.js';
 
@@ -37,6 +38,7 @@ export class FastifyHttpListener implements HttpListener {
 
   async listen(options: ListenOptions): Promise<{ readonly port: number }> {
     const answering = new WeakMap<object, ServerResponse>();
+    const lines = new RequestLines();
     const server = fastify({
       logger: false,
       exposeHeadRoutes: false,
@@ -57,19 +59,21 @@ export class FastifyHttpListener implements HttpListener {
         const error = reported as unknown as ClientError; // its types describe a Buffer as JSON
         const response = answering.get(socket);
         const isAnswering = response !== undefined && !response.writableFinished;
-        const end = (refusal: HttpRefusal) => socket.writable && socket.end(rawAnswer(options.onRefused(refusal)));
+        const line = response && !response.req.complete ? lineOf(response.req) : lines.of(socket as Socket, response);
+        const refusal = refusalOfParser(error, line);
+        const end = (refused: HttpRefusal) => socket.writable && socket.end(rawAnswer(options.onRefused(refused)));
         if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-        else if (!isAnswering) end(refusalOfParser(error));
+        else if (!isAnswering) end(refusal);
         // Behind a whole request: its answer goes first, and the first line of the packet is that request's.
-        else if (response.req.complete)
-          response.once('finish', () => end({ ...refusalOfParser(error), status: 400, path: '', method: '' }));
+        else if (response.req.complete) response.once('finish', () => end({ ...refusal, status: 400, path: '', method: '' }));
         // Bytes in the middle of an answer would be read as a part of it.
         else if (response.headersSent) socket.destroy();
-        else end(refusalOfParser(error));
+        else end(refusal);
       },
     });
     server.server.maxConnections = timeouts.connectionsMax;
     server.server.on('request', (request, response) => answering.set(request.socket, response));
+    server.server.on('connection', (socket: Socket) => lines.follow(socket, () => answering.get(socket)));
     // Node's own answers to these have no body, and a CONNECT without a listener is cut off.
     server.server.on('checkExpectation', (request, response) => void refuse(request, response, options, expectationFailed(request)));
     server.server.on('connect', (request: IncomingMessage, socket: Socket) =>
@@ -114,14 +118,17 @@ const statusOfCode = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
 ]);
 
-/** Method and path of a request that could not be parsed, where its first line is in the last packet. */
-const refusalOfParser = (error: ClientError) => {
-  const head = error.rawPacket?.toString('latin1', 0, timeouts.headerBytesMax) ?? '';
+/** Method and path of a request that could not be parsed, by its first line where that is known, else by the last packet. */
+const refusalOfParser = (error: ClientError, line: string | undefined) => {
+  const head = line ?? error.rawPacket?.toString('latin1', 0, timeouts.headerBytesMax) ?? '';
   const [, method = '', url = '', version] = /^([!#$%&'*+.^_`|~\w-]+) (\S+)( HTTP\/1\.[01]\r?\n)?/.exec(head) ?? [];
   const isUnknownMethod = error.code === 'HPE_INVALID_METHOD' && version !== undefined;
   const status = isUnknownMethod ? 405 : (statusOfCode.get(error.code ?? '') ?? 400);
   return { status, reason: error.message, path: pathOf(url), method: shortMethod(method) };
 };
+
+/** Of a request that was parsed, and whose body is refused. */
+const lineOf = (request: IncomingMessage): string => `${request.method} ${urlOf(request)} HTTP/1.1\r\n`;
 
 const methodCharactersMax = 40;
 

@@ -1,7 +1,6 @@
 // platform/node: the real adapters of the ports. The only module besides `cli` that imports Node and the drivers.
 
 export { ChildEngineLauncher, type ChildEngineLauncherOptions } from './ChildEngineLauncher.js';
-export { DiskFileStore } from './DiskFileStore.js';
 export * from './engine.js';
 export { FastifyHttpListener } from './FastifyHttpListener.js';
 export { fetchWheel, type WheelRequest } from './fetchWheel.js';

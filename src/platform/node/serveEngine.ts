@@ -1,6 +1,7 @@
 import { assert, assertNever, toOstrakaError } from '../../base/index.js';
 import { type EngineConfig, type ModelService, plainSampling } from '../index.js';
 import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
+import { sendToShard } from './sendToShard.js';
 
 const loadIntervalMs = 100;
 
@@ -27,9 +28,7 @@ export function serveEngine(open: (config: EngineConfig) => ModelService | Promi
   });
 }
 
-const send = (message: EngineMessage): void => {
-  if (process.connected) process.send?.(message);
-};
+const send = (message: EngineMessage, onSent?: () => void): void => sendToShard(process, message, onSent);
 
 async function start(open: (config: EngineConfig) => ModelService | Promise<ModelService>, config: EngineConfig): Promise<EngineServer> {
   const service = await open(config);
@@ -46,7 +45,7 @@ async function start(open: (config: EngineConfig) => ModelService | Promise<Mode
 
 function endWith(thrown: unknown): void {
   const error = toOstrakaError(thrown).toJson();
-  process.send?.({ kind: 'failed', error } satisfies EngineMessage, () => process.exit(1));
+  send({ kind: 'failed', error }, () => process.exit(1));
 }
 
 /** One token and one vector: the first request then meets touched weights and reserved graphs. */

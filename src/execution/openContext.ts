@@ -1,0 +1,48 @@
+import type { EvaluationContext } from '../aql/index.js';
+import type { ShardId } from '../base/index.js';
+import type { Clock, Random } from '../platform/index.js';
+import type { FragmentLimits } from './DistributedExecutor.js';
+import { MemoryAccount } from './MemoryAccount.js';
+import { MemoryLimit } from './MemoryLimit.js';
+import type { ExecutionOptions } from './options.js';
+import { Pacer } from './Pacer.js';
+import type { QueryMemory } from './QueryMemory.js';
+import { emptyStats } from './QueryStats.js';
+import type { ModelAccess, SequenceContext, Site } from './SequenceContext.js';
+import { WarningList } from './WarningList.js';
+
+export interface ContextParts {
+  readonly queryId: string;
+  readonly shardId: ShardId;
+  /** Where the sequence runs; it may ask for the context once it works. */
+  readonly site: (context: () => SequenceContext) => Site;
+  readonly models: ModelAccess;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options: ExecutionOptions;
+  readonly queryMemory: QueryMemory;
+  readonly limits: FragmentLimits;
+  /** Of the query, the same on every shard. */
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What the operators of a query share on its coordinator, or those of a fragment on its shard. Whoever opens it ends `memory.limit`. */
+export function openContext(parts: ContextParts): SequenceContext {
+  const { queryId, shardId, models, clock, options, limits, signal } = parts;
+  const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes, parts.queryMemory));
+  const pacer = new Pacer({ clock, signal, memory, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
+  const warnings = new WarningList(limits);
+  const evaluation: EvaluationContext = {
+    nowMs: parts.nowMs,
+    random: () => parts.random.next(),
+    warn: (code, message) => warnings.add(code, message),
+    step: (count) => pacer.step(count),
+    memoryLimitBytes: limits.memoryLimitBytes,
+    allocate: (bytes) => memory.allocate(bytes),
+    scratch: [],
+  };
+  const own = { queryId, shardId, models, evaluation, signal, memory, pacer, warnings, options };
+  const context: SequenceContext = { ...own, site: parts.site(() => context), stats: emptyStats(), answers: new Map() };
+  return context;
+}
