@@ -2,21 +2,32 @@ import { defineConfig } from 'vitest/config';
 
 const common = { pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 60_000 };
 
+// Groups run one after the other. Files that need one core each share both; the simulator measures its CPU time and the processes of an
+// end-to-end test keep both cores busy, so that these run alone.
+const group = (groupOrder: number, maxWorkers: number) => ({ ...common, maxWorkers, sequence: { groupOrder } });
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
-      // A run makes much short-lived garbage: a larger young space collects it seldom.
-      { test: { ...common, name: 'sim', include: ['sim/**/*.test.ts'], execArgv: ['--max-semi-space-size=64'] } },
-      { test: { ...common, name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
+      { test: { ...group(0, 2), name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
       {
         test: {
-          ...common,
+          ...group(1, 2),
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      // A run makes much short-lived garbage: a larger young space collects it seldom.
+      { test: { ...group(2, 1), name: 'sim', include: ['sim/**/*.test.ts'], execArgv: ['--max-semi-space-size=64'] } },
+      {
+        test: {
+          ...group(3, 1),
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 240_000,
-          // Each file starts processes that keep both cores busy; two at once would measure each other.
           fileParallelism: false,
         },
       },

@@ -1,5 +1,5 @@
 import { assert, compareBytes } from '../../src/base/index.js';
-import type { ScanRange, StoreEntry, StoreWrite } from '../../src/platform/index.js';
+import { type ScanRange, type StoreEntry, type StoreWrite, withinBytes } from '../../src/platform/index.js';
 
 /** The durable rows of one shard: they outlive its processes. */
 export class SimDisk {
@@ -23,7 +23,7 @@ export class SimDisk {
     const rows = range.reverse
       ? this.#rows.slice(Math.max(from, to - range.entriesMax), to).reverse()
       : this.#rows.slice(from, Math.min(to, from + range.entriesMax));
-    return rows.map(({ key, value }) => ({ key: key.slice(), value: value.slice() }));
+    return withinBytes(rows, range.valueBytesMax).map(({ key, value }) => ({ key: key.slice(), value: value.slice() }));
   }
 
   /** Changes one bit of a stored value, as a failing disk does; `pick` is a share of the rows, then of the bits. */

@@ -1,4 +1,4 @@
-import { compileExpression, type GatherNode, type ModificationNode, type PlanNode } from '../aql/index.js';
+import { compileExpression, type GatherNode, type ModificationNode, type PlanNode, sizeOfValue } from '../aql/index.js';
 import { assert, type ShardId } from '../base/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
 import type { CollectionRef, StoredDocument, Transaction } from '../storage/index.js';
@@ -16,14 +16,14 @@ export class ShardSite implements Site {
   readonly #collection: CollectionRef;
   readonly #ring: ConsistentHashRing;
   readonly #shardId: ShardId;
-  readonly #context: () => Pick<SequenceContext, 'signal' | 'stats'>;
+  readonly #context: () => Pick<SequenceContext, 'signal' | 'stats' | 'options'>;
 
   constructor(parts: {
     readonly transaction: Transaction;
     readonly collection: CollectionRef;
     readonly ring: ConsistentHashRing;
     readonly shardId: ShardId;
-    readonly context: () => Pick<SequenceContext, 'signal' | 'stats'>;
+    readonly context: () => Pick<SequenceContext, 'signal' | 'stats' | 'options'>;
   }) {
     this.#transaction = parts.transaction;
     this.#collection = parts.collection;
@@ -56,19 +56,37 @@ export class ShardSite implements Site {
     const own = keys.filter((key) => this.#owns(key)).sort((left, right) => (left < right ? -1 : 1));
     for (const part of chunked(own, blockRowsMax)) {
       await this.#transaction.ready(this.#collection, { keys: part }, signal);
-      const found = part.map((key) => this.#transaction.get(this.#collection, key)).filter((document) => document !== undefined);
-      stats.scannedIndex += found.length;
-      if (found.length > 0) yield found.map((document) => withDocument(row, node, document));
-      await pacer.pace();
+      for (const found of this.#blocksOf(part)) {
+        stats.scannedIndex += found.length;
+        yield found.map((document) => withDocument(row, node, document));
+        await pacer.pace();
+      }
     }
   }
 
+  /** What is there of the keys, no more at a time than a scan reads. */
+  *#blocksOf(keys: readonly string[]): Generator<readonly StoredDocument[], void, void> {
+    const bytesMax = this.#context().options.scanBytesMax;
+    let found: StoredDocument[] = [];
+    let bytes = 0;
+    for (const key of keys) {
+      const document = this.#transaction.get(this.#collection, key);
+      if (document === undefined) continue;
+      found.push(document);
+      bytes += sizeOfValue(document, bytesMax);
+      if (bytes < bytesMax) continue;
+      yield found;
+      [found, bytes] = [[], 0];
+    }
+    if (found.length > 0) yield found;
+  }
+
   async *#all(node: Enumerate, row: Row, { pacer, signal }: QueryPart): AsyncGenerator<Block, void, void> {
-    const { stats } = this.#context();
+    const { stats, options } = this.#context();
     let afterKey: string | undefined;
     do {
       await this.#transaction.ready(this.#collection, { afterKey }, signal);
-      const chunk = this.#transaction.scan(this.#collection, { afterKey, documentsMax: blockRowsMax });
+      const chunk = this.#transaction.scan(this.#collection, { afterKey, documentsMax: blockRowsMax, bytesMax: options.scanBytesMax });
       const own = chunk.documents.filter(({ _key }) => this.#owns(_key));
       stats.scannedFull += own.length;
       if (own.length > 0) yield own.map((document) => withDocument(row, node, document));

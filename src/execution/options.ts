@@ -10,6 +10,7 @@ export const executionOptions = z.strictObject({
     .describe('bytes that all queries of one shard may hold together; beyond it the one that asks for more is ended'),
   runtimeMsMax: z.int().min(1).default(600_000).describe('a query that runs longer is killed when it gives no maxRuntime, ms'),
   frameBytesMax: z.int().min(1024).default(1_048_576).describe('rows of one frame between shards, bytes of their JSON, about'),
+  scanBytesMax: z.int().min(1024).default(4_194_304).describe('documents that a scan reads at a time, bytes as they are stored, about'),
   requestBytesMax: z
     .int()
     .min(1024)

@@ -17,6 +17,8 @@ export interface ScanRange {
   readonly reverse?: boolean;
   /** At most this many entries; the caller goes on from the last key. */
   readonly entriesMax: number;
+  /** Ends with the entry whose value reaches this many bytes together with those before it. */
+  readonly valueBytesMax?: number;
 }
 
 /**

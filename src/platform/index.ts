@@ -40,3 +40,4 @@ export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './
 export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';
+export { withinBytes } from './withinBytes.js';

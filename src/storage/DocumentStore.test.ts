@@ -39,7 +39,7 @@ const keysOf = (transaction: Transaction, documentsMax = 100): string[] => {
   const keys: string[] = [];
   let afterKey: string | undefined;
   do {
-    const chunk = transaction.scan(books, { afterKey, documentsMax });
+    const chunk = transaction.scan(books, { afterKey, documentsMax, bytesMax: 1e9 });
     keys.push(...chunk.documents.map(({ _key }) => _key));
     afterKey = chunk.lastKey;
   } while (afterKey !== undefined);
@@ -114,7 +114,7 @@ describe('reads', () => {
   it('keeps collections apart', async () => {
     await put('a', 1);
     expect((await begin()).get({ ...books, id: 102 }, 'a')).toBeUndefined();
-    expect((await begin()).scan({ ...books, id: 99 }, { afterKey: undefined, documentsMax: 9 }).documents).toEqual([]);
+    expect((await begin()).scan({ ...books, id: 99 }, { afterKey: undefined, documentsMax: 9, bytesMax: 1e9 }).documents).toEqual([]);
   });
 
   it('refuses a snapshot that is older than what is kept, at begin and in the middle of a transaction', async () => {
@@ -124,7 +124,7 @@ describe('reads', () => {
     documents.advanceHorizon();
     await expect(begin(old)).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
     expect(() => transaction.get(books, 'a')).toThrow(expect.objectContaining({ code: 'SNAPSHOT_TOO_OLD' }));
-    expect(() => transaction.scan(books, { afterKey: undefined, documentsMax: 1 })).toThrow(
+    expect(() => transaction.scan(books, { afterKey: undefined, documentsMax: 1, bytesMax: 1e9 })).toThrow(
       expect.objectContaining({ code: 'SNAPSHOT_TOO_OLD' }),
     );
   });
@@ -242,7 +242,7 @@ describe('isolation (R6)', () => {
     const scanned = await begin();
     expect(keysOf(scanned)).toEqual([]);
     const partly = await begin();
-    partly.scan(books, { afterKey: 'm', documentsMax: 1 });
+    partly.scan(books, { afterKey: 'm', documentsMax: 1, bytesMax: 1e9 });
     scanned.insert({ ...books, id: 200 }, { _key: 'count' });
     partly.insert({ ...books, id: 200 }, { _key: 'other' });
     await put('b', 1);
@@ -281,7 +281,7 @@ describe('isolation (R6)', () => {
         documents = open();
         const model = new Model();
         for (const one of steps) await model.run(one);
-        const { documents: found } = (await begin()).scan(books, { afterKey: undefined, documentsMax: 9 });
+        const { documents: found } = (await begin()).scan(books, { afterKey: undefined, documentsMax: 9, bytesMax: 1e9 });
         expect(found.map((one) => [one._key, figureOf(one)])).toEqual([...model.oracle].sort());
       }),
       { numRuns: 150 },
@@ -407,7 +407,7 @@ describe('prepared transactions', () => {
     upsert(transaction, 'c', 1);
     await commit(transaction);
     const other = await begin();
-    expect(other.scan({ ...books, id: 8 }, { afterKey: undefined, documentsMax: 9 }).documents).toEqual([]);
+    expect(other.scan({ ...books, id: 8 }, { afterKey: undefined, documentsMax: 9, bytesMax: 1e9 }).documents).toEqual([]);
   });
 
   it('are never guessed about by a read that did not wait', async () => {
@@ -415,7 +415,7 @@ describe('prepared transactions', () => {
     const reader = await begin();
     for (const read of [
       () => reader.get(books, 'a'),
-      () => reader.scan(books, { afterKey: undefined, documentsMax: 9 }),
+      () => reader.scan(books, { afterKey: undefined, documentsMax: 9, bytesMax: 1e9 }),
       () => upsert(reader, 'a', 2),
     ])
       expect(read).toThrowError(expect.objectContaining({ code: 'TRANSACTION_IN_DOUBT', retryable: true }));

@@ -60,7 +60,7 @@ it('never removes what a snapshot at or after the horizon can read, and keeps no
         const transaction = await documents.begin({ id: 'r', readTimestamp: state.timestamp, signal });
         const found = [1, 2].flatMap((id) =>
           transaction
-            .scan(collection(id), { afterKey: undefined, documentsMax: 99 })
+            .scan(collection(id), { afterKey: undefined, documentsMax: 99, bytesMax: 1e9 })
             .documents.map((one) => [`${id}/${one._key}`, one['value']]),
         );
         expect(new Map(found as [string, number][])).toEqual(new Map([...state.values].sort()));

@@ -101,17 +101,22 @@ export class Transaction {
   }
 
   /**
-   * Documents in key order after `afterKey` (undefined = from the start). At most about `documentsMax` a call: go on from `lastKey`
+   * Documents in key order after `afterKey` (undefined = from the start). At most about `documentsMax` or `bytesMax` a call: go on from `lastKey`
    * until it is undefined.
    */
   scan(
     collection: CollectionRef,
-    range: { readonly afterKey: string | undefined; readonly documentsMax: number },
+    range: { readonly afterKey: string | undefined; readonly documentsMax: number; readonly bytesMax: number },
   ): { readonly documents: readonly StoredDocument[]; readonly lastKey: string | undefined } {
     this.#checkSnapshot();
     this.reads.addRange(collection.id, range.afterKey);
     this.#checkDecided(collection.id, range);
-    const chunk = this.#reader.scan(collection.id, range.afterKey, range.documentsMax, this.readTimestamp);
+    const chunk = this.#reader.scan(
+      collection.id,
+      range.afterKey,
+      { entriesMax: range.documentsMax, bytesMax: range.bytesMax },
+      this.readTimestamp,
+    );
     const found = new Map(chunk.versions.map(({ key, document }) => [key, document] as const));
     for (const write of this.#writesOf(collection.id, range.afterKey, chunk.lastKey)) {
       if (write.document === undefined) found.delete(write.key);

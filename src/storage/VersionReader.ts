@@ -24,13 +24,20 @@ export class VersionReader {
   scan(
     collection: number,
     after: string | undefined,
-    entriesMax: number,
+    limits: { readonly entriesMax: number; readonly bytesMax: number },
     at: Timestamp,
   ): { readonly versions: readonly DocumentVersion[]; readonly lastKey: string | undefined } {
     const from = after === undefined ? keyLayout.currentStart(collection) : keyLayout.currentAfter(collection, after);
-    const entries = this.#store.scan({ from, to: keyLayout.currentEnd(collection), entriesMax });
+    const entries = this.#store.scan({
+      from,
+      to: keyLayout.currentEnd(collection),
+      entriesMax: limits.entriesMax,
+      valueBytesMax: limits.bytesMax,
+    });
     const versions = entries.flatMap((entry) => this.#visible(collection, entry, at));
-    const last = entries.length < entriesMax ? undefined : entries.at(-1);
+    const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+    const isCut = entries.length >= limits.entriesMax || bytes >= limits.bytesMax;
+    const last = isCut ? entries.at(-1) : undefined;
     return { versions, lastKey: last && keyLayout.keyOfCurrent(last.key) };
   }
 

@@ -28,7 +28,8 @@ describe('commands against two shards with three adapters', () => {
     const bare = join(folder, 'bare.gguf'); // without its figures beside it
     await copyFile('sample/adapters/engineering.gguf', bare);
     const adapters = ['legal=sample/adapters/legal.gguf', 'medical=sample/adapters/medical.gguf', `engineering=${bare}`];
-    cluster = await LocalCluster.start({ shards: 2, args: adapters.flatMap((adapter) => ['--adapter', adapter]) });
+    const models = ['--model', 'smollm2-135m-instruct', '--embedding-model', process.env['OSTRAKA_TEST_EMBEDDING_MODEL'] as string];
+    cluster = await LocalCluster.start({ shards: 2, args: [...models, ...adapters.flatMap((adapter) => ['--adapter', adapter])] });
     url = cluster.shards[1]?.url as string;
   });
   afterAll(async () => {
@@ -53,6 +54,13 @@ describe('commands against two shards with three adapters', () => {
     const { stdout: table } = await runCommand(['status', '--url', url]);
     expect(table).toMatch(/shard-1 +http\S+ +alive +2048 slots +0 pending, 0\/16 busy +breaker closed/);
     expect(table).toMatch(/engineering +shard-0 +accuracyDelta \d\.\d{3} \(declared\)/);
+  });
+
+  it('up serves the chat model that --model names and the embedding model of the file that --embedding-model gives', async () => {
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { readonly data: readonly { readonly id: string }[] };
+    const ids = data.map(({ id }) => id);
+    expect(ids).toContain('smollm2-135m-instruct');
+    expect(ids.some((id) => id.startsWith('all-MiniLM-L6-v2'))).toBe(true);
   });
 
   it('query prints results, takes bind parameters and a database, explains, and fails with one line', async () => {
@@ -133,6 +141,16 @@ describe('commands without a cluster', () => {
     const refused = await runCommand(['query', 'RETURN @x', '--bind', 'x=05']);
     expect([refused.code, refused.stderr.trim().split('\n').length]).toEqual([1, 1]);
     expect(refused.stderr).toContain('[USAGE]');
+  });
+
+  it('sim runs as many virtual minutes as --minutes says', async () => {
+    const run = async (minutes: string) => {
+      const { code, stdout } = await runCommand(['sim', '--seed', '7', '--minutes', minutes, '--json']);
+      return { code, ...(JSON.parse(stdout) as { seed: number; traceSha256: string; violations: unknown[] }) };
+    };
+    const [short, longer] = [await run('1'), await run('2')];
+    expect(short).toEqual({ code: 0, seed: 7, traceSha256: expect.stringMatching(/^[0-9a-f]{64}$/), violations: [] });
+    expect(longer.traceSha256).not.toBe(short.traceSha256);
   });
 
   it('doctor looks at everything a cluster needs, and says what to do about all that is not well', async () => {

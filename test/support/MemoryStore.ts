@@ -5,6 +5,7 @@ import {
   type StoreEntry,
   type StoreRoom,
   type StoreWrite,
+  withinBytes,
 } from '../../src/platform/index.js';
 
 const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
@@ -38,7 +39,10 @@ export class MemoryStore implements OrderedStore {
     const [from, to] = [textOf(range.from), textOf(range.to)];
     const keys = [...this.#rows.keys()].filter((key) => key >= from && key < to).sort();
     if (range.reverse) keys.reverse();
-    return keys.slice(0, range.entriesMax).map((key) => ({ key: bytesOf(key), value: (this.#rows.get(key) as Uint8Array).slice() }));
+    const entries = keys
+      .slice(0, range.entriesMax)
+      .map((key) => ({ key: bytesOf(key), value: (this.#rows.get(key) as Uint8Array).slice() }));
+    return withinBytes(entries, range.valueBytesMax);
   }
 
   async commit(writes: readonly StoreWrite[], room: StoreRoom = 'ordinary'): Promise<void> {

@@ -6,6 +6,7 @@ import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js'
 
 /** Documents of a count between two pauses: some milliseconds of work. */
 const countedTogether = 1000;
+const countedBytesMax = 4_194_304;
 
 /**
  * Operations on documents that this shard owns, each in a transaction of its own. A write is remembered with its answer under its
@@ -39,7 +40,7 @@ export class LocalDocuments {
     let afterKey: string | undefined;
     do {
       await transaction.ready(collection, { afterKey }, signal);
-      const chunk = transaction.scan(collection, { afterKey, documentsMax: countedTogether });
+      const chunk = transaction.scan(collection, { afterKey, documentsMax: countedTogether, bytesMax: countedBytesMax });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
       if (afterKey !== undefined) await this.#clock.sleep(0, signal);

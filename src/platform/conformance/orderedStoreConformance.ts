@@ -64,6 +64,14 @@ export function orderedStoreConformance({ name, open, reopen, dispose }: Ordered
       expect(keys({ from: bytes(9) })).toEqual([]);
     });
 
+    it('ends a scan with the entry whose value reaches the bytes that are asked for, either way', async () => {
+      await store.commit([1, 2, 3, 4].map((key) => put(bytes(key), new Uint8Array(10))));
+      expect(keys({ valueBytesMax: 1 })).toEqual([[1]]);
+      expect(keys({ valueBytesMax: 20 })).toEqual([[1], [2]]);
+      expect(keys({ valueBytesMax: 21, reverse: true })).toEqual([[4], [3], [2]]);
+      expect(keys({ valueBytesMax: 1000 })).toHaveLength(4);
+    });
+
     it('removes keys; removing an absent one is nothing', async () => {
       await store.commit([put(bytes(1), bytes(1)), put(bytes(2), bytes(2))]);
       await store.commit([remove(bytes(1)), remove(bytes(9))]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { assert } from '../../base/index.js';
 import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from '../index.js';
-import { describeShortage, platformError } from '../index.js';
+import { describeShortage, platformError, withinBytes } from '../index.js';
 import { BallastFile } from './BallastFile.js';
 import { planReserve, type ReservePlan } from './planReserve.js';
 import { roomNeeded } from './roomNeeded.js';
@@ -69,7 +69,7 @@ export class LmdbOrderedStore implements OrderedStore {
     const bounds = range.reverse
       ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse: true }
       : { start: from, end: to };
-    return [...this.#database.getRange({ ...bounds, limit: range.entriesMax })];
+    return withinBytes(this.#database.getRange({ ...bounds, limit: range.entriesMax }), range.valueBytesMax);
   }
 
   async commit(writes: readonly StoreWrite[], room: StoreRoom = 'ordinary'): Promise<void> {
