@@ -1,11 +1,12 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { assert } from '../../base/index.js';
 import type { FileStore } from '../index.js';
+import { writeFileAtomic } from './writeFileAtomic.js';
 
 const namePattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 
-/** FileStore in a folder. A write is a temporary file, fsync, rename, fsync of the folder, so that a name always holds a whole file. */
+/** FileStore in a folder. A name always holds a whole file. */
 export class DiskFileStore implements FileStore {
   readonly #folder: string;
 
@@ -23,18 +24,7 @@ export class DiskFileStore implements FileStore {
   }
 
   async writeAtomic(name: string, bytes: Uint8Array): Promise<void> {
-    const path = this.#path(name);
-    const temporary = `${path}.tmp`;
-    await mkdir(dirname(path), { recursive: true });
-    const file = await open(temporary, 'w', 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-    await syncFolder(dirname(path));
+    await writeFileAtomic(this.#path(name), bytes);
   }
 
   async remove(name: string): Promise<void> {
@@ -46,12 +36,3 @@ export class DiskFileStore implements FileStore {
     return join(this.#folder, name);
   }
 }
-
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
