@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type TrainingProgress, type TrainingRun, trainerOptions, trainingError, trainingOptions } from '../../training/index.js';
+import { cliError } from '../errors.js';
+import { resolveModel } from '../resolveModel.js';
+import { chooseOutFile } from '../training/chooseOutFile.js';
+import { readTrainingData } from '../training/readTrainingData.js';
+import { TrainerProcess } from '../training/TrainerProcess.js';
+import { TrainingBar } from '../training/TrainingBar.js';
+import type { TrainerEnd } from '../training/trainerMessages.js';
+
+export interface TrainFlags {
+  readonly domain: string;
+  readonly data: string;
+  readonly model: string;
+  readonly out?: string;
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly epochs?: number;
+  readonly steps?: number;
+  readonly learningRate: number;
+  readonly batch: number;
+  readonly context: number;
+  readonly seed: number;
+  readonly threads: number;
+  readonly checkpointSeconds: number;
+  readonly resume: boolean;
+  readonly json: boolean;
+}
+
+const epochsDefault = 6;
+// Five seconds from Ctrl-C to the end (R29), of which the rest is for the processes to go.
+const stopMsMax = 4_000;
+const stoppedExitCode = 130;
+
+/** `ostraka adapter train`: a LoRA adapter of a domain from questions and answers, in a child process; Ctrl-C stores where it was. */
+export async function adapterTrainCommand(flags: TrainFlags): Promise<void> {
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+  const trainer = trainerOptions.parse({ checkpointIntervalMs: flags.checkpointSeconds * 1000 });
+  const outFile = await chooseOutFile(flags);
+  const checkpointFile = `${outFile}.checkpoint`;
+  checkCheckpoint(checkpointFile, flags.resume);
+  const { examples, digest: dataDigest } = await readTrainingData(flags.data, trainer);
+  const model = await resolveModel({ nameOrFile: flags.model, kind: 'chat', signal: stopping.signal });
+  const options = toOptions(flags, examples.length);
+  const run: TrainingRun = { domain: flags.domain, baseDigest: model.digest, dataDigest, examples: examples.length, options };
+  const reporter = flags.json ? jsonReporter() : textReporter(flags.domain);
+  const child = new TrainerProcess({
+    mainPath: fileURLToPath(new URL('../training/main.js', import.meta.url)),
+    stopMsMax,
+    onStarted: (started) => reporter.started({ ...started, run, checkpointFile }),
+    onProgress: reporter.progress,
+  });
+  const { data: dataName, resume, threads } = flags;
+  const config = { model, run, examples, dataName, outFile, checkpointFile, resume, threads, trainer };
+  const end = await child.run(config, stopping.signal).finally(() => reporter.close());
+  reporter.end(end, { outFile, checkpointFile, run });
+  if (end.kind === 'stopped') process.exitCode = stoppedExitCode;
+}
+
+const checkCheckpoint = (path: string, resume: boolean): void => {
+  const isThere = existsSync(path);
+  if (isThere && !resume)
+    throw trainingError('TRAINING_CHECKPOINT_FOUND', `an unfinished run left ${path}: go on with --resume, or remove it`);
+  if (!isThere && resume) throw trainingError('TRAINING_CHECKPOINT_MISSING', `there is no ${path} to go on from: start without --resume`);
+};
+
+const toOptions = (flags: TrainFlags, examples: number): TrainingRun['options'] => {
+  if (flags.epochs !== undefined && flags.steps !== undefined) throw cliError('USAGE', 'give --epochs or --steps, not both');
+  const { rank, batch, learningRate, seed, context: contextTokens } = flags;
+  const steps = flags.steps ?? (flags.epochs ?? epochsDefault) * Math.ceil(examples / batch);
+  const parsed = trainingOptions.safeParse({ rank, alpha: flags.alpha ?? 2 * rank, steps, batch, learningRate, seed, contextTokens });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw cliError('USAGE', `${issue?.path.join('.')}: ${issue?.message}`);
+};
+
+interface Started {
+  readonly pid: number;
+  readonly stepsDone: number;
+  readonly tokens: number;
+  readonly run: TrainingRun;
+  readonly checkpointFile: string;
+}
+
+interface Place {
+  readonly outFile: string;
+  readonly checkpointFile: string;
+  readonly run: TrainingRun;
+}
+
+interface Reporter {
+  started(started: Started): void;
+  progress(progress: TrainingProgress): void;
+  close(): void;
+  end(end: TrainerEnd, place: Place): void;
+}
+
+/** For programs: a line of JSON an event. */
+const jsonReporter = (): Reporter => {
+  const write = (event: string, fields: object): void => {
+    process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
+  };
+  return {
+    started: ({ run, ...started }) => write('started', { ...started, ...run }),
+    progress: (progress) => write('step', progress),
+    close: () => undefined,
+    end: ({ kind, ...end }, { outFile, checkpointFile, run }) =>
+      write(kind, { domain: run.domain, ...end, ...(kind === 'finished' ? { file: outFile } : { checkpoint: checkpointFile }) }),
+  };
+};
+
+/** For people: progress on standard error, the result on standard output. */
+const textReporter = (domain: string): Reporter => {
+  const bar = new TrainingBar({ label: `training ${domain}` });
+  let last: TrainingProgress | undefined;
+  return {
+    started: ({ run, stepsDone, tokens }) => {
+      const from = stepsDone === 0 ? '' : `, going on after step ${stepsDone}`;
+      process.stderr.write(`training ${domain}: ${run.examples} examples, ${tokens} tokens, ${run.options.steps} steps${from}\n`);
+    },
+    progress: (progress) => {
+      last = progress;
+      bar.update(progress);
+    },
+    close: () => bar.end(),
+    end: (end, place) => {
+      process.stdout.write(`${end.kind === 'finished' ? finishedText(end, place, last) : stoppedText(end, place)}\n`);
+    },
+  };
+};
+
+const finishedText = (
+  { digest, bytes }: Extract<TrainerEnd, { kind: 'finished' }>,
+  { outFile, run }: Place,
+  last: TrainingProgress | undefined,
+): string => {
+  const loss = last === undefined ? '' : `, loss ${last.loss.toFixed(4)}`;
+  return `${outFile}: adapter ${digest.slice(0, 12)} of domain ${run.domain}, ${(bytes / 1e6).toFixed(1)} MB, ${run.options.steps} steps${loss}`;
+};
+
+const stoppedText = ({ stepsDone }: Extract<TrainerEnd, { kind: 'stopped' }>, { checkpointFile }: Place): string =>
+  `stopped after step ${stepsDone}; ${existsSync(checkpointFile) ? `go on with --resume (${checkpointFile})` : 'nothing was stored yet'}`;
