@@ -6,6 +6,7 @@ import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
 import { routingBench } from './routing.bench.js';
+import { trainingBench } from './training.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
@@ -15,6 +16,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   hop: hopBench,
   prefix: prefixBench,
   routing: routingBench,
+  training: trainingBench,
   writes: writesBench,
 };
 

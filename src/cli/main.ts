@@ -139,7 +139,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--steps <count>', 'updates, instead of --epochs', integer(1, 1_000_000))
     .option('--learning-rate <number>', 'highest rate', decimal(1e-9, 1), 2e-3)
     .option('--batch <count>', 'examples of a step', integer(1, 1_024), 8)
-    .option('--context <tokens>', 'an example with more is refused', integer(16, 8_192), 512)
+    .option('--context <tokens>', 'an example with more is refused; otherwise 512, or what the model was trained on', integer(16, 8_192))
     .option('--seed <number>', 'the same seed, settings and machine give the same file', integer(0, 2 ** 32 - 1), 1)
     .option('--threads <count>', 'threads that compute', integer(1, 256), 1)
     .option('--checkpoint-seconds <count>', 'how often the state is stored', integer(0, 86_400), 30)

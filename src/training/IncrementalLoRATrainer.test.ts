@@ -58,7 +58,7 @@ const runOf = (options: Partial<TrainingRun['options']> = {}, rest: Partial<Trai
   baseDigest: 'a'.repeat(64),
   dataDigest: 'b'.repeat(64),
   examples: sequences.length,
-  options: trainingOptions.parse({ steps: 12, batch: 4, rank: 2, learningRate: 0.05, ...options }),
+  options: trainingOptions.parse({ steps: 12, batch: 4, rank: 2, learningRate: 0.05, contextTokens: 64, ...options }),
   ...rest,
 });
 

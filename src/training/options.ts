@@ -16,7 +16,7 @@ export const trainingOptions = z.strictObject({
     .max(2 ** 32 - 1)
     .default(1)
     .describe('start of the adapter and order of the examples'),
-  contextTokens: z.int().min(16).max(8192).default(512).describe('an example with more tokens is refused'),
+  contextTokens: z.int().min(16).max(8192).describe('an example with more tokens is refused'),
 });
 
 export type TrainingOptions = z.infer<typeof trainingOptions>;

@@ -1,34 +1,27 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type TrainingProgress, type TrainingRun, trainerOptions, trainingError, trainingOptions } from '../../training/index.js';
-import { cliError } from '../errors.js';
+import { describeModelFile } from '../../platform/node/index.js';
+import { type TrainingProgress, type TrainingRun, trainerOptions } from '../../training/index.js';
 import { resolveModel } from '../resolveModel.js';
+import { checkCheckpoint } from '../training/checkCheckpoint.js';
 import { chooseOutFile } from '../training/chooseOutFile.js';
+import { chooseSettings, type SettingFlags } from '../training/chooseSettings.js';
 import { readTrainingData } from '../training/readTrainingData.js';
 import { TrainerProcess } from '../training/TrainerProcess.js';
 import { TrainingBar } from '../training/TrainingBar.js';
 import type { TrainerEnd } from '../training/trainerMessages.js';
 
-export interface TrainFlags {
+export interface TrainFlags extends SettingFlags {
   readonly domain: string;
   readonly data: string;
   readonly model: string;
   readonly out?: string;
-  readonly rank: number;
-  readonly alpha?: number;
-  readonly epochs?: number;
-  readonly steps?: number;
-  readonly learningRate: number;
-  readonly batch: number;
-  readonly context: number;
-  readonly seed: number;
   readonly threads: number;
   readonly checkpointSeconds: number;
   readonly resume: boolean;
   readonly json: boolean;
 }
 
-const epochsDefault = 6;
 // Five seconds from Ctrl-C to the end (R29), of which the rest is for the processes to go.
 const stopMsMax = 4_000;
 const stoppedExitCode = 130;
@@ -43,7 +36,8 @@ export async function adapterTrainCommand(flags: TrainFlags): Promise<void> {
   checkCheckpoint(checkpointFile, flags.resume);
   const { examples, digest: dataDigest } = await readTrainingData(flags.data, trainer);
   const model = await resolveModel({ nameOrFile: flags.model, kind: 'chat', signal: stopping.signal });
-  const options = toOptions(flags, examples.length);
+  const { contextTokens: contextTokensOfModel } = describeModelFile(model.path).shape;
+  const options = chooseSettings(flags, { examples: examples.length, contextTokensOfModel });
   const run: TrainingRun = { domain: flags.domain, baseDigest: model.digest, dataDigest, examples: examples.length, options };
   const reporter = flags.json ? jsonReporter() : textReporter(flags.domain);
   const child = new TrainerProcess({
@@ -58,23 +52,6 @@ export async function adapterTrainCommand(flags: TrainFlags): Promise<void> {
   reporter.end(end, { outFile, checkpointFile, run });
   if (end.kind === 'stopped') process.exitCode = stoppedExitCode;
 }
-
-const checkCheckpoint = (path: string, resume: boolean): void => {
-  const isThere = existsSync(path);
-  if (isThere && !resume)
-    throw trainingError('TRAINING_CHECKPOINT_FOUND', `an unfinished run left ${path}: go on with --resume, or remove it`);
-  if (!isThere && resume) throw trainingError('TRAINING_CHECKPOINT_MISSING', `there is no ${path} to go on from: start without --resume`);
-};
-
-const toOptions = (flags: TrainFlags, examples: number): TrainingRun['options'] => {
-  if (flags.epochs !== undefined && flags.steps !== undefined) throw cliError('USAGE', 'give --epochs or --steps, not both');
-  const { rank, batch, learningRate, seed, context: contextTokens } = flags;
-  const steps = flags.steps ?? (flags.epochs ?? epochsDefault) * Math.ceil(examples / batch);
-  const parsed = trainingOptions.safeParse({ rank, alpha: flags.alpha ?? 2 * rank, steps, batch, learningRate, seed, contextTokens });
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw cliError('USAGE', `${issue?.path.join('.')}: ${issue?.message}`);
-};
 
 interface Started {
   readonly pid: number;

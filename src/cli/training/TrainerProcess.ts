@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { OstrakaError } from '../../base/index.js';
+import { OstrakaError, onAbort } from '../../base/index.js';
 import { type TrainingProgress, trainingError } from '../../training/index.js';
 import type { TrainerCommand, TrainerConfig, TrainerEnd, TrainerMessage } from './trainerMessages.js';
 
@@ -40,14 +40,14 @@ export class TrainerProcess {
       this.#process.once('close', () => resolve());
       this.#process.once('error', () => resolve());
     });
-    const stop = (): void => this.#stop(exited);
-    signal.addEventListener('abort', stop, { once: true });
+    const ended = this.#outcome(config);
+    const forget = onAbort(signal, () => this.#stop(exited));
     try {
-      const end = await this.#outcome(config);
+      const end = await ended;
       await exited;
       return end;
     } finally {
-      signal.removeEventListener('abort', stop);
+      forget();
       this.#process.kill('SIGKILL');
     }
   }

@@ -9,7 +9,7 @@ export { Http2Transport, type Http2TransportOptions, type TransportCertificates 
 export { hashFile } from './hashFile.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
-export { type CheckedModelFile, checkModelFile } from './llama/checkModelFile.js';
+export { checkModelFile } from './llama/checkModelFile.js';
 export { quantizeModel } from './llama/quantizeModel.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
-export { describeLlama, type LlamaDescription } from './training/describeLlama.js';
+export { describeModelFile } from './training/describeModelFile.js';

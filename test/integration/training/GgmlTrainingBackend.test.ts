@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LinearName, linearWidths, type TrainingBackend, type TrainingSequence } from '../../../src/platform/index.js';
 import { GgmlTrainingBackend, LlamaStepBackend } from '../../../src/platform/node/index.js';
-import { encodeAdapter } from '../../../src/training/index.js';
-import { permuteRows } from '../../../src/training/permuteRows.js';
+import { type AdapterTensor, encodeAdapter } from '../../../src/training/index.js';
+import { toPeftOrder } from '../../support/peftFiles.js';
 import { noise, tinyShape, writeTinyLlama } from '../../support/tinyLlama.js';
 
 const linears = Object.keys(linearWidths(tinyShape)) as LinearName[];
@@ -88,14 +88,14 @@ describe('GgmlTrainingBackend: a backward pass of our own (R29)', () => {
     try {
       const prompt = (batch[1] as TrainingSequence).tokens.slice(0, 12);
       const expected = await logProbabilities(backend, prompt);
-      const load = (name: string, tensors: TrainingBackend['tensors'] | ReturnType<typeof unpermuted>) => {
+      const load = (name: string, tensors: readonly AdapterTensor[]) => {
         const path = join(folder, name);
         writeFileSync(path, encodeAdapter({ domain: 'test', baseDigest: model.digest, rank, alpha, tensors }));
         return engine.loadAdapter({ path, scale: 1 }).digest;
       };
       const distance = (adapter: string | null) => distanceOf(engineLogProbabilities(engine, prompt, adapter), expected);
       expect(distance(load('right.gguf', backend.tensors))).toBeLessThan(0.05);
-      expect(distance(load('unpermuted.gguf', unpermuted(backend)))).toBeGreaterThan(0.5);
+      expect(distance(load('unpermuted.gguf', toPeftOrder(backend.tensors, tinyShape)))).toBeGreaterThan(0.5);
       expect(distance(null)).toBeGreaterThan(0.5);
     } finally {
       engine.close();
@@ -142,23 +142,3 @@ function engineLogProbabilities(engine: LlamaStepBackend, prompt: Int32Array, ad
 
 const distanceOf = (left: readonly number[], right: readonly number[]): number =>
   Math.max(...left.map((value, i) => Math.abs(value - (right[i] as number))));
-
-/** The adapter as a PEFT file would have its rows: what permuteRows undoes. */
-function unpermuted(backend: TrainingBackend) {
-  const heads = (name: string): number | undefined =>
-    name.endsWith('attn_q.weight.lora_b') ? tinyShape.heads : name.endsWith('attn_k.weight.lora_b') ? tinyShape.headsOfKeys : undefined;
-  return backend.tensors.map(({ name, columns, rows, values }) => {
-    const count = heads(name);
-    return { name, columns, rows, values: count === undefined ? values : inverse(values, { rows, columns, heads: count }) };
-  });
-}
-
-const inverse = (values: Float32Array, size: { readonly rows: number; readonly columns: number; readonly heads: number }): Float32Array => {
-  const order = permuteRows(
-    Float32Array.from({ length: size.rows }, (_, row) => row),
-    { ...size, columns: 1 },
-  );
-  const result = new Float32Array(values.length);
-  for (const [to, from] of order.entries()) result.set(values.subarray(to * size.columns, (to + 1) * size.columns), from * size.columns);
-  return result;
-};

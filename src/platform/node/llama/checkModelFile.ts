@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import type { OstrakaError } from '../../../base/index.js';
-import { GgufFault } from './GgufFault.js';
 import { type GgufFacts, readGguf } from './readGguf.js';
+import { readModelFile } from './readModelFile.js';
 
 const chunkBytes = 1 << 20;
 
@@ -20,21 +20,10 @@ export interface CheckedModelFile {
  * SHA-256. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
  */
 export function checkModelFile(path: string, refuse: (reason: string, cause?: unknown) => OstrakaError): CheckedModelFile {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (cause) {
-    throw refuse(`the file cannot be opened (${(cause as NodeJS.ErrnoException).code})`, cause);
-  }
-  try {
+  return readModelFile(path, refuse, (file) => {
     const facts = readGguf(file);
     return { type: facts.metadata.get('general.type')?.toString(), digest: digestOf(file), facts };
-  } catch (cause) {
-    if (cause instanceof GgufFault) throw refuse(cause.message, cause);
-    throw refuse(`the file cannot be read: ${(cause as Error).message}`, cause);
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 function digestOf(file: number): string {
