@@ -22,6 +22,7 @@ describe('parseExamples', () => {
     ['no answer', '\n{"question":"a"}', /data\.jsonl:2: answer/],
     ['an empty answer', '{"question":"a","answer":""}', /data\.jsonl:1: answer/],
     ['an answer that is no text', '{"question":"a","answer":7}', /data\.jsonl:1: answer/],
+    ['bytes that are no UTF-8', '{"question":"a\ufffd","answer":"b"}', /data\.jsonl:1: it is no UTF-8/],
     ['nothing', '\n \n', /no examples/],
     ['more than the bound', '{"question":"a","answer":"b"}\n'.repeat(4), /at most 3/],
   ])('refuses %s with the number of the line', (_, text, message) => {

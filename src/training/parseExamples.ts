@@ -20,6 +20,9 @@ export function parseExamples(text: string, file: { readonly name: string; reado
   if (lines.length > file.examplesMax)
     throw trainingError('TRAINING_DATA_INVALID', `${file.name} has ${lines.length} examples, at most ${file.examplesMax} are taken`);
   return lines.map(({ content, line }) => {
+    // What the decoder puts where bytes are no UTF-8: an adapter would learn it.
+    if (content.includes('\ufffd'))
+      throw trainingError('TRAINING_DATA_INVALID', `${file.name}:${line}: it is no UTF-8`, { data: { line } });
     const parsed = example.safeParse(parseJson(content));
     if (parsed.success) return { question: parsed.data.question, answer: parsed.data.answer, line };
     const [issue] = parsed.error.issues;

@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TrainerProcess } from '../../src/cli/training/TrainerProcess.js';
+import type { TrainerConfig } from '../../src/cli/training/trainerMessages.js';
 import { gguf } from '../../src/models/index.js';
 import { linearWidths } from '../../src/platform/index.js';
 import { encodeAdapter } from '../../src/training/index.js';
@@ -121,6 +123,22 @@ describe('adapter train and import on a small generated model (R21, R29)', () =>
     expect(eventsOf(resumed)[0]?.stepsDone).toBeGreaterThanOrEqual(11);
     expect(readFileSync(at(out))).toEqual(readFileSync(at('whole.gguf')));
     expect(existsSync(at(`${out}.checkpoint`))).toBe(false);
+  });
+
+  it('an assertion of the native library is an error here that says which', async () => {
+    const api = new URL('../../dist/src/platform/node/training/GgmlRunner.js', import.meta.url);
+    // Two matrices that cannot be multiplied.
+    const script = `import { GgmlRunner } from ${JSON.stringify(api.href)};
+      const runner = new GgmlRunner({ threads: 1 });
+      process.on('message', () => runner.run(8, (graph) => graph.matmul(graph.input(0, 3, 1), graph.input(0, 4, 1))));`;
+    writeFileSync(at('asserting.mjs'), script);
+    const ignore = (): void => undefined;
+    const child = new TrainerProcess({ mainPath: at('asserting.mjs'), stopMsMax: 1_000, onStarted: ignore, onProgress: ignore });
+    const ended = child.run({ checkpointFile: 'x.checkpoint' } as TrainerConfig, new AbortController().signal);
+    await expect(ended).rejects.toMatchObject({
+      code: 'TRAINER_LOST',
+      message: expect.stringMatching(/^[^\n]*signal SIGABRT: [^\n]*GGML_ASSERT[^\n]*mul_mat[^\n]*$/),
+    });
   });
 
   it('a disk without room is said, typed, and leaves nothing behind', async () => {

@@ -12,8 +12,8 @@ export interface TrainerProcessOptions {
   readonly onProgress: (progress: TrainingProgress) => void;
 }
 
-// What the child last wrote to stderr says why a native assertion ended it; more than this is of no use.
-const stderrCharactersMax = 2_000;
+// Why a native assertion ended the child stands at the beginning of what it wrote then; a trace of its stack follows.
+const stderrCharactersMax = 8_000;
 
 /**
  * Trains in a child process (R29): an assertion of the native library ends the child, and this process says so. The child ends when the
@@ -94,9 +94,16 @@ export class TrainerProcess {
   }
 
   #lost(config: TrainerConfig, how: string): OstrakaError {
-    const text = this.#stderr.trim();
-    const reason = text === '' ? how : `${how}: ${text}`;
+    const words = lastWords(this.#stderr);
+    const reason = words === '' ? how : `${how}: ${words}`;
     const message = `the trainer ended after step ${this.#stepsDone} (${reason}); its last checkpoint is ${config.checkpointFile}, if it wrote one`;
     return trainingError('TRAINER_LOST', message, { data: { stepsDone: this.#stepsDone } });
   }
 }
+
+/** The line of a native assertion, else the last one. */
+const lastWords = (stderr: string): string => {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const assertion = lines.find((line) => /GGML_ASSERT|GGML_ABORT|terminate called|out of memory/i.test(line));
+  return assertion ?? lines.filter((line) => line !== '').at(-1) ?? '';
+};

@@ -2,8 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LinearName, linearWidths, type TrainingBackend, type TrainingSequence } from '../../../src/platform/index.js';
-import { GgmlTrainingBackend, LlamaStepBackend } from '../../../src/platform/node/index.js';
+import {
+  type LinearName,
+  linearWidths,
+  type TrainableTensor,
+  type TrainingBackend,
+  type TrainingSequence,
+} from '../../../src/platform/index.js';
+import { GgmlTrainingBackend, hashFile, LlamaStepBackend, quantizeModel } from '../../../src/platform/node/index.js';
 import { type AdapterTensor, encodeAdapter } from '../../../src/training/index.js';
 import { toPeftOrder } from '../../support/peftFiles.js';
 import { noise, tinyShape, writeTinyLlama } from '../../support/tinyLlama.js';
@@ -83,6 +89,26 @@ describe('GgmlTrainingBackend: a backward pass of our own (R29)', () => {
     expect(await run()).toEqual(await run());
   });
 
+  it('of a model in 16 or 8 bits its gradients point where those of the floats do', async () => {
+    clear();
+    await backend.run(batch, 1);
+    const half = writeTinyLlama(join(folder, 'half.gguf'), { type: 'f16' });
+    const path = join(folder, 'q8.gguf');
+    quantizeModel({ from: model.path, to: path });
+    const quantised = { path, digest: await hashFile(path) };
+    for (const [other, least] of [
+      [half, 0.999],
+      [quantised, 0.98],
+    ] as const) {
+      const second = await GgmlTrainingBackend.open({ model: other, targets: linears, rank, alpha, threads: 1 });
+      for (const [i, { values }] of second.tensors.entries()) values.set((backend.tensors[i] as TrainableTensor).values);
+      await second.run(batch, 1);
+      const cosines = second.tensors.map(({ gradient }, i) => cosineOf(gradient, (backend.tensors[i] as TrainableTensor).gradient));
+      await second.close();
+      expect(Math.min(...cosines)).toBeGreaterThan(least);
+    }
+  });
+
   it('the engine with the adapter file gives the logits of this forward pass; with q and k in PEFT’s order of rows it does not', async () => {
     const engine = LlamaStepBackend.open({ model, sequences: 1, contextTokens: 256, threads: 1 });
     try {
@@ -139,6 +165,9 @@ function engineLogProbabilities(engine: LlamaStepBackend, prompt: Int32Array, ad
   const norm = top + Math.log(logits.reduce((total, logit) => total + Math.exp(logit - top), 0));
   return logits.map((logit) => logit - norm);
 }
+
+const cosineOf = (left: Float32Array, right: Float32Array): number =>
+  left.reduce((total, value, i) => total + value * (right[i] as number), 0) / (Math.hypot(...left) * Math.hypot(...right));
 
 const distanceOf = (left: readonly number[], right: readonly number[]): number =>
   Math.max(...left.map((value, i) => Math.abs(value - (right[i] as number))));
