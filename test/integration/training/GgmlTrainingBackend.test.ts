@@ -9,7 +9,7 @@ import {
   type TrainingBackend,
   type TrainingSequence,
 } from '../../../src/platform/index.js';
-import { GgmlTrainingBackend, hashFile, LlamaStepBackend, quantizeModel } from '../../../src/platform/node/index.js';
+import { GgmlTrainingBackend, hashFile, LlamaStepBackend, LlamaVocabulary, quantizeModel } from '../../../src/platform/node/index.js';
 import { type AdapterTensor, encodeAdapter } from '../../../src/training/index.js';
 import { toPeftOrder } from '../../support/peftFiles.js';
 import { noise, tinyShape, writeTinyLlama } from '../../support/tinyLlama.js';
@@ -112,6 +112,11 @@ describe('GgmlTrainingBackend: a backward pass of our own (R29)', () => {
   it('the engine with the adapter file gives the logits of this forward pass; with q and k in PEFT’s order of rows it does not', async () => {
     const engine = LlamaStepBackend.open({ model, sequences: 1, contextTokens: 256, threads: 1 });
     try {
+      const vocabulary = LlamaVocabulary.open(model); // without weights it knows the same
+      expect(engine.facts).toMatchObject(vocabulary.facts);
+      for (const parseSpecial of [true, false])
+        expect(vocabulary.tokenize('<s>Größe 7</s>', { parseSpecial })).toEqual(engine.tokenize('<s>Größe 7</s>', { parseSpecial }));
+      vocabulary.close();
       const prompt = (batch[1] as TrainingSequence).tokens.slice(0, 12);
       const expected = await logProbabilities(backend, prompt);
       const load = (name: string, tensors: readonly AdapterTensor[]) => {
