@@ -8,6 +8,7 @@ import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
 import { routingBench } from './routing.bench.js';
 import { scheduleBench } from './schedule.bench.js';
+import { trainingBench } from './training.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
@@ -19,6 +20,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   prefix: prefixBench,
   routing: routingBench,
   schedule: scheduleBench,
+  training: trainingBench,
   writes: writesBench,
 };
 

@@ -23,7 +23,8 @@ export const allowedImports = {
     imports: ['aql', 'storage', 'sharding', 'membership', 'models', 'transactions', 'cooperation', 'rpc', 'platform', 'protocol'],
     npm: ['zod'],
   },
-  training: { imports: ['platform', 'protocol', 'rpc', 'membership', 'models', 'storage'], npm: ['zod'] },
+  // Prompts are written by the engine's own chat template, so that an adapter meets in use what it was trained on.
+  training: { imports: ['platform', 'protocol', 'rpc', 'membership', 'models', 'inference', 'storage'], npm: ['zod'] },
   gateway: {
     imports: ['aql', 'execution', 'cooperation', 'models', 'training', 'membership', 'sharding', 'storage', 'rpc', 'platform', 'protocol'],
     npm: ['zod'],

@@ -126,6 +126,36 @@ const buildProgram = async (): Promise<Command> => {
     .option('--json', 'print one line of JSON', false)
     .action(async (options) => (await import('./commands/evaluateCommand.js')).evaluateCommand(options));
 
+  adapter
+    .command('train')
+    .description('train an adapter on questions and answers; Ctrl-C stores where it was')
+    .requiredOption('--domain <name>', 'its domain')
+    .requiredOption('--data <file>', 'JSON lines {question, answer}')
+    .option('--model <name|file>', 'base model of the llama architecture', 'default')
+    .option('--out <file>', 'where it goes; otherwise DOMAIN.gguf here')
+    .option('--rank <count>', 'columns of its matrices', integer(1, 256), 8)
+    .option('--alpha <number>', 'it is applied with alpha / rank; otherwise twice the rank', decimal(0.001, 4_096))
+    .option('--epochs <count>', 'times through the data; otherwise 6', integer(1, 10_000))
+    .option('--steps <count>', 'updates, instead of --epochs', integer(1, 1_000_000))
+    .option('--learning-rate <number>', 'highest rate', decimal(1e-9, 1), 2e-3)
+    .option('--batch <count>', 'examples of a step', integer(1, 1_024), 8)
+    .option('--context <tokens>', 'an example with more is refused; otherwise 512, or what the model was trained on', integer(16, 8_192))
+    .option('--seed <number>', 'the same seed, settings and machine give the same file', integer(0, 2 ** 32 - 1), 1)
+    .option('--threads <count>', 'threads that compute', integer(1, 256), 1)
+    .option('--checkpoint-seconds <count>', 'how often the state is stored', integer(0, 86_400), 30)
+    .option('--resume', 'go on from the checkpoint of a run with the same settings', false)
+    .option('--json', 'print events as JSON lines', false)
+    .action(async (options) => (await import('./commands/adapterTrainCommand.js')).adapterTrainCommand(options));
+  adapter
+    .command('import')
+    .description('make an adapter of a PEFT folder (adapter_config.json and safetensors)')
+    .argument('<folder|file.safetensors>')
+    .requiredOption('--domain <name>', 'its domain')
+    .option('--model <name|file>', 'base model that it was trained for', 'default')
+    .option('--out <file>', 'where it goes; otherwise DOMAIN.gguf here')
+    .option('--json', 'print one line of JSON', false)
+    .action(async (source, options) => (await import('./commands/adapterImportCommand.js')).adapterImportCommand(source, options));
+
   program
     .command('doctor')
     .description('say what is wrong with this machine or its data folder, and what to do')

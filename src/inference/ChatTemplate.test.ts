@@ -29,6 +29,28 @@ describe('ChatTemplate', () => {
     );
   });
 
+  describe('an answer to learn', () => {
+    const question = [{ role: 'user' as const, content: 'Who?' }];
+    const answerOf = (chatTemplate: string): number[] =>
+      Array.from(new ChatTemplate(withTemplate(chatTemplate)).encodeAnswer(question, 'Ada'));
+    const text = [...Buffer.from('Ada')];
+    const [endToken] = toy.facts.endTokens;
+
+    it('ends with what the template writes behind one', () => {
+      expect(answerOf(toy.facts.chatTemplate)).toEqual([...text, endToken]);
+    });
+
+    it('ends with the end of a text where the template ends no turn, or there is none', () => {
+      for (const template of ["{% for m in messages %}{{ m['content'] }}{% endfor %}", ''])
+        expect(answerOf(template)).toEqual([...text, endToken]);
+    });
+
+    it('is of no use to a model without an end', () => {
+      const endless = { facts: { ...toy.facts, endTokens: new Set<number>() }, tokenize: toy.tokenize.bind(toy) };
+      expect(() => new ChatTemplate(endless).encodeAnswer(question, 'Ada')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
+    });
+  });
+
   it('adds no begin token of its own', () => {
     const plain = withTemplate("{{ messages[0]['content'] }}");
     expect(textOf(new ChatTemplate(plain).encode([{ role: 'user', content: 'x' }]))).toBe('x');

@@ -1,9 +1,13 @@
 import { Template } from '@huggingface/jinja';
-import type { ChatMessage, StepBackend } from '../platform/index.js';
+import type { ChatMessage, StepBackend, TemplateFacts } from '../platform/index.js';
 import { platformError } from '../platform/index.js';
 import { inferenceError } from './errors.js';
 
-type TemplateBackend = Pick<StepBackend, 'facts' | 'tokenize'>;
+/** The tokenizer of a model and what its template refers to: an engine's backend, or a vocabulary alone. */
+export interface TemplateBackend {
+  readonly facts: TemplateFacts;
+  readonly tokenize: StepBackend['tokenize'];
+}
 
 // Control characters that no template writes. Contents are never rendered, so a content that holds a marker cannot be mistaken for one.
 const markerOf = (index: number): string => `\u0001${index}\u0002`;
@@ -34,12 +38,37 @@ export class ChatTemplate {
     return joined(pieces);
   }
 
-  #render(messages: readonly ChatMessage[]): string {
+  /**
+   * Token ids of an answer as the model should give it: its text, then the token with which the template ends an assistant's turn.
+   * `messages` is the conversation before it.
+   */
+  encodeAnswer(messages: readonly ChatMessage[], answer: string): Int32Array {
+    const text = this.#backend.tokenize(answer, { parseSpecial: false });
+    return joined([text, Int32Array.of(this.#endOfTurn(messages))]);
+  }
+
+  #endOfTurn(messages: readonly ChatMessage[]): number {
+    const { endTokens, endText } = this.#backend.facts;
+    const parts = this.#render([...messages, { role: 'assistant', content: '' }], { asksForAnswer: false }).split(markerForm);
+    const tail = this.#backend.tokenize(parts.at(-1) ?? '', { parseSpecial: true });
+    // A template that ends no turns, or none at all: the token that ends a text.
+    const ends = [...tail, ...this.#backend.tokenize(endText, { parseSpecial: true }), ...endTokens];
+    const end = ends.find((token) => endTokens.has(token));
+    if (end === undefined) throw platformError('MODEL_INVALID', 'the model has no token that ends an answer');
+    return end;
+  }
+
+  #render(messages: readonly ChatMessage[], options = { asksForAnswer: true }): string {
     const marked = messages.map(({ role }, index) => ({ role, content: markerOf(index) }));
     if (this.#template === undefined) return marked.map(({ content }) => content).join('\n\n');
     const { beginText, endText } = this.#backend.facts;
     try {
-      return this.#template.render({ messages: marked, add_generation_prompt: true, bos_token: beginText, eos_token: endText });
+      return this.#template.render({
+        messages: marked,
+        add_generation_prompt: options.asksForAnswer,
+        bos_token: beginText,
+        eos_token: endText,
+      });
     } catch (cause) {
       throw inferenceError('CHAT_REFUSED', `the chat template refuses the messages: ${cause instanceof Error ? cause.message : cause}`, {
         cause,

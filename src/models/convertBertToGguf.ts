@@ -1,8 +1,7 @@
-import { concatBytes } from '../base/index.js';
 import { platformError } from '../platform/index.js';
+import { encodeGguf } from './encodeGguf.js';
 import { gguf } from './gguf.js';
 import { readSafetensors, type Tensor } from './readSafetensors.js';
-import { toHalf } from './toHalf.js';
 
 /** The files of a sentence-transformers folder. */
 export interface BertFiles {
@@ -31,31 +30,13 @@ interface NamedTensor {
 export function convertBertToGguf(files: BertFiles): Uint8Array {
   checkArchitecture(files.config);
   const metadata = [...architecture(files), ...tokenizer(files)];
-  const tensors = namedTensors(files);
-  const bodies = tensors.map(({ tensor, type }) => (type === 'f32' ? new Uint8Array(tensor.values.buffer) : halves(tensor.values)));
-  let offset = 0;
-  const infos = tensors.map(({ name, tensor, type }, i) => {
-    const dimensions = [...tensor.shape].reverse();
-    const info = [
-      gguf.text(name),
-      gguf.u32(dimensions.length),
-      ...dimensions.map(gguf.u64),
-      gguf.u32(gguf.tensorTypes[type]),
-      gguf.u64(offset),
-    ];
-    const { length } = bodies[i] as Uint8Array;
-    offset += length + gguf.padding(length).length;
-    return concatBytes(info);
-  });
-  const head = concatBytes([
-    Uint8Array.of(0x47, 0x47, 0x55, 0x46),
-    gguf.u32(3),
-    gguf.u64(tensors.length),
-    gguf.u64(metadata.length),
-    ...metadata,
-    ...infos,
-  ]);
-  return concatBytes([head, gguf.padding(head.length), ...bodies.flatMap((body) => [body, gguf.padding(body.length)])]);
+  const tensors = namedTensors(files).map(({ name, tensor, type }) => ({
+    name,
+    type,
+    dimensions: [...tensor.shape].reverse(),
+    values: tensor.values,
+  }));
+  return encodeGguf({ metadata, tensors });
 }
 
 const checkArchitecture = (config: BertFiles['config']): void => {
@@ -117,7 +98,9 @@ const tokenizer = ({ config, vocabulary }: BertFiles): Uint8Array[] => {
 
 /** Matrices in 16 bits; vectors and the small tables stay in 32. */
 const namedTensors = ({ config, safetensors }: BertFiles): NamedTensor[] => {
-  const read = readSafetensors(safetensors);
+  const file = readSafetensors(safetensors);
+  // Some exports carry the name of the whole before that of its part.
+  const read = (name: string): Tensor => file.read(file.names.includes(name) ? name : `bert.${name}`);
   const one = (name: string, source: string, type: 'f32' | 'f16' = 'f32'): NamedTensor => ({ name, tensor: read(source), type });
   const pair = (name: string, source: string, type: 'f32' | 'f16' = 'f32'): NamedTensor[] => [
     one(`${name}.weight`, `${source}.weight`, type),
@@ -144,10 +127,4 @@ const namedTensors = ({ config, safetensors }: BertFiles): NamedTensor[] => {
     ...pair('token_embd_norm', 'embeddings.LayerNorm'),
     ...Array.from({ length: number(config, 'num_hidden_layers') }, (_, layer) => block(layer)).flat(),
   ];
-};
-
-const halves = (values: Float32Array): Uint8Array => {
-  const bits = new Uint16Array(values.length);
-  for (let i = 0; i < values.length; i++) bits[i] = toHalf(values[i] as number);
-  return new Uint8Array(bits.buffer);
 };

@@ -2,7 +2,11 @@
 
 export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
+export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
+export { gguf } from './gguf.js';
 export { type InstalledModel, type ModelCache, type ModelProgress, ModelRegistry } from './ModelRegistry.js';
 export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';
+export { readSafetensors, type Safetensors, type Tensor } from './readSafetensors.js';
+export { toHalf } from './toHalf.js';

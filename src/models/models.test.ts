@@ -126,11 +126,26 @@ describe('readSafetensors', () => {
   const tensor = (shape: unknown, offsets: unknown, dtype = 'F32') => ({ dtype, shape, data_offsets: offsets });
   const data = floats(1, 2, 3, 4, 5, 6);
 
-  it('reads tensors by name, with and without the prefix of BERT, from any alignment', () => {
-    const read = readSafetensors(fileOf({ a: tensor([2, 2], [0, 16]), 'bert.b': tensor([2], [16, 24]), pad: tensor([0], [0, 0]) }, data));
-    expect(read('a')).toEqual({ shape: [2, 2], values: Float32Array.of(1, 2, 3, 4) });
-    expect(read('b').values).toEqual(Float32Array.of(5, 6));
-    expect(read('pad').values).toHaveLength(0);
+  it('names its tensors and reads each, from any alignment', () => {
+    const header = { __metadata__: { format: 'pt' }, a: tensor([2, 2], [0, 16]), b: tensor([2], [16, 24]), pad: tensor([0], [0, 0]) };
+    const file = readSafetensors(Buffer.from(fileOf(header, data)));
+    expect(file.names).toEqual(['a', 'b', 'pad']);
+    expect(file.read('a')).toEqual({ shape: [2, 2], values: Float32Array.of(1, 2, 3, 4) });
+    expect(file.read('b').values).toEqual(Float32Array.of(5, 6));
+    expect(file.read('pad').values).toHaveLength(0);
+  });
+
+  it('widens every 16-bit number exactly, and bfloat16', () => {
+    const all = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits);
+    const file = readSafetensors(fileOf({ a: tensor([0x10000], [0, 0x20000], 'F16') }, new Uint8Array(all.buffer)));
+    const { values } = file.read('a');
+    const wrong = all.filter((bits) => {
+      const isNumber = ((bits >> 10) & 31) !== 31 || (bits & 1023) === 0;
+      return isNumber ? toHalf(values[bits] as number) !== bits : !Number.isNaN(values[bits]);
+    });
+    expect(Array.from(wrong)).toEqual([]);
+    const brain = readSafetensors(fileOf({ a: tensor([2], [0, 4], 'BF16') }, new Uint8Array(Uint16Array.of(0x3f80, 0xc000).buffer)));
+    expect(brain.read('a').values).toEqual(Float32Array.of(1, -2));
   });
 
   it.each<[string, Uint8Array]>([
@@ -146,17 +161,18 @@ describe('readSafetensors', () => {
     ['a fractional offset', fileOf({ a: tensor([1], [0.5, 4.5]) }, data)],
     ['offsets that are no pair', fileOf({ a: tensor([1], null) }, data)],
     ['a shape that is no list', fileOf({ a: tensor('x', [0, 4]) }, data)],
-    ['another type', fileOf({ a: tensor([1], [0, 4], 'F16') }, data)],
+    ['another type', fileOf({ a: tensor([1], [0, 4], 'I32') }, data)],
+    ['a type that every object knows', fileOf({ a: tensor([1], [0, 4], 'constructor') }, data)],
     ['no such tensor', fileOf({ constructor: tensor([1], [0, 4]) }, data)],
   ])('refuses %s as MODEL_INVALID', (_, file) => {
-    expect(() => readSafetensors(file)('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
+    expect(() => readSafetensors(file).read('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
   });
 
   it('any bytes are refused as MODEL_INVALID or give no such tensor', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.json(), (bytes, header) => {
         for (const file of [bytes, fileOf(header, bytes)])
-          expect(() => readSafetensors(file)('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
+          expect(() => readSafetensors(file).read('a')).toThrow(expect.objectContaining({ code: 'MODEL_INVALID' }));
       }),
     );
   });

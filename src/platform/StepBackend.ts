@@ -1,5 +1,15 @@
+/** What a chat template needs to know of a model. */
+export interface TemplateFacts {
+  /** Tokens that end a turn or a text. */
+  readonly endTokens: ReadonlySet<number>;
+  /** Source of the model's chat template (Jinja); empty when the file has none. */
+  readonly chatTemplate: string;
+  readonly beginText: string;
+  readonly endText: string;
+}
+
 /** Facts of a loaded chat model that the scheduler and the templates need. */
-export interface BackendFacts {
+export interface BackendFacts extends TemplateFacts {
   readonly vocabularySize: number;
   readonly sequencesMax: number;
   /** Tokens one sequence can hold. */
@@ -9,11 +19,6 @@ export interface BackendFacts {
   readonly beginToken: number;
   /** The model was trained with the begin token before every text. */
   readonly addsBeginToken: boolean;
-  readonly endTokens: ReadonlySet<number>;
-  /** Source of the model's chat template (Jinja); empty when the file has none. */
-  readonly chatTemplate: string;
-  readonly beginText: string;
-  readonly endText: string;
   /**
    * A sequence may be cut at any position and go on from there with the same bits. False for models that keep a running state or forget
    * behind a sliding window: their prefixes are never reused.

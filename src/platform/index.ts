@@ -9,6 +9,7 @@ export { platformError, platformErrors } from './errors.js';
 export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, HttpResponse } from './HttpListener.js';
 export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';
+export { linearWidths } from './linearWidths.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
 export {
@@ -36,8 +37,9 @@ export {
 } from './ModelService.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
-export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './StepBackend.js';
+export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend, TemplateFacts } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
+export type { LinearName, ModelShape, TrainableTensor, TrainingBackend, TrainingSequence } from './TrainingBackend.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';
 export { withinBytes } from './withinBytes.js';

@@ -11,3 +11,4 @@ export { LmdbOrderedStore } from './LmdbOrderedStore.js';
 export { checkModelFile } from './llama/checkModelFile.js';
 export { quantizeModel } from './llama/quantizeModel.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
+export { describeModelFile } from './training/describeModelFile.js';

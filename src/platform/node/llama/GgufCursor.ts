@@ -36,6 +36,11 @@ export class GgufCursor {
     return '';
   }
 
+  /** A few bytes, shared with the window: read them before the next call. */
+  bytes(count: number): Buffer {
+    return this.#take(count);
+  }
+
   skip(bytes: number): void {
     this.#check(bytes);
     this.#position += bytes;

@@ -17,13 +17,13 @@ export interface LlamaModel {
   readonly vocabularySize: number;
 }
 
-/** Checks and loads weights onto the CPU. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
-export function loadLlamaModel(file: ModelFile): LlamaModel {
+/** Checks a file and loads its weights onto the CPU, or its vocabulary alone. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
+export function loadLlamaModel(file: ModelFile, options: { readonly vocabularyOnly: boolean } = { vocabularyOnly: false }): LlamaModel {
   const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
   const { digest } = checkModelFile(file.path, refuse);
   if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
   const api = openLlamaApi();
-  const model = api.loadModel(file.path, { ...api.modelDefaults(), n_gpu_layers: 0 });
+  const model = api.loadModel(file.path, { ...api.modelDefaults(), n_gpu_layers: 0, vocab_only: options.vocabularyOnly });
   if (model === null) throw refuse('llama.cpp cannot load it');
   const vocabulary = api.vocabulary(model);
   return { api, model, vocabulary, vocabularySize: api.vocabularySize(vocabulary) };

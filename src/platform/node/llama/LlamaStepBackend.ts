@@ -1,10 +1,11 @@
-import { assert, utf8 } from '../../../base/index.js';
+import { assert } from '../../../base/index.js';
 import { type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../index.js';
 import { checkModelFile } from './checkModelFile.js';
 import { type Pointer, viewNative } from './LlamaApi.js';
 import { type LlamaModel, loadLlamaModel, type ModelFile } from './LlamaModel.js';
 import { LlamaTokenizer } from './LlamaTokenizer.js';
 import { NativeBatch } from './NativeBatch.js';
+import { readTemplateFacts } from './readTemplateFacts.js';
 
 export interface LlamaStepOptions {
   readonly model: ModelFile;
@@ -221,20 +222,14 @@ function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | nu
 
 function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaStepOptions): BackendFacts {
   const { api, vocabulary, vocabularySize } = model;
-  const textOf = (token: number) => (token < 0 ? '' : utf8.decode(tokenizer.pieceOf(token, true)));
-  const endTokens = new Set<number>();
-  for (let token = 0; token < vocabularySize; token++) if (api.isEndOfGeneration(vocabulary, token)) endTokens.add(token);
   return {
+    ...readTemplateFacts(model, tokenizer),
     vocabularySize,
     sequencesMax: options.sequences,
     contextTokens: options.contextTokens,
     rowsMax,
     beginToken: api.beginToken(vocabulary),
     addsBeginToken: api.addsBeginToken(vocabulary),
-    endTokens,
-    chatTemplate: api.chatTemplate(model.model, null) ?? '',
-    beginText: textOf(api.beginToken(vocabulary)),
-    endText: textOf(api.endToken(vocabulary)),
     cutsAnywhere: api.slidingWindowTokens(model.model) === 0 && !api.isRecurrent(model.model) && !api.isHybrid(model.model),
     kvBytesPerToken: kvBytesPerToken(model),
   };

@@ -31,7 +31,16 @@ describe('checkModelFile: nothing that native code could fall over', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('takes a whole adapter and tells its type and digest', () => {
-    expect(check(adapter)).toEqual({ type: 'adapter', digest: createHash('sha256').update(adapter).digest('hex') });
+    const { type, digest } = check(adapter);
+    expect([type, digest]).toEqual(['adapter', createHash('sha256').update(adapter).digest('hex')]);
+  });
+
+  it('tells what stands in its description: numbers and texts by name, tensors with their dimensions', () => {
+    const { metadata, tensors } = check(adapter).facts;
+    expect(metadata.get('general.architecture')).toBe('llama');
+    expect(metadata.get('adapter.lora.alpha')).toBe(16);
+    expect(tensors).toHaveLength(30 * 4 * 2);
+    expect(tensors.find(({ name }) => name === 'blk.0.attn_k.weight.lora_b')).toMatchObject({ dimensions: [8, 192], type: 1 });
   });
 
   it('refuses it at every shorter length, with a reason', () => {

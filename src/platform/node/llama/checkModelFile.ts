@@ -1,33 +1,29 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import type { OstrakaError } from '../../../base/index.js';
-import { GgufFault } from './GgufFault.js';
 import { type GgufFacts, readGguf } from './readGguf.js';
+import { readModelFile } from './readModelFile.js';
 
 const chunkBytes = 1 << 20;
 
+/** What is known of a GGUF file once it was read. */
+export interface CheckedModelFile {
+  /** `general.type`: `model`, `adapter`; undefined in older files. */
+  readonly type: string | undefined;
+  /** SHA-256, hex. */
+  readonly digest: string;
+  readonly facts: GgufFacts;
+}
+
 /**
  * Looks at a GGUF file before native code opens it: magic, version, description, and that every tensor lies inside it; computes its
- * SHA-256 (hex). `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
+ * SHA-256. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
  */
-export function checkModelFile(
-  path: string,
-  refuse: (reason: string, cause?: unknown) => OstrakaError,
-): { readonly digest: string } & GgufFacts {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (cause) {
-    throw refuse(`the file cannot be opened (${(cause as NodeJS.ErrnoException).code})`, cause);
-  }
-  try {
-    return { ...readGguf(file), digest: digestOf(file) };
-  } catch (cause) {
-    if (cause instanceof GgufFault) throw refuse(cause.message, cause);
-    throw refuse(`the file cannot be read: ${(cause as Error).message}`, cause);
-  } finally {
-    closeSync(file);
-  }
+export function checkModelFile(path: string, refuse: (reason: string, cause?: unknown) => OstrakaError): CheckedModelFile {
+  return readModelFile(path, refuse, (file) => {
+    const facts = readGguf(file);
+    return { type: facts.metadata.get('general.type')?.toString(), digest: digestOf(file), facts };
+  });
 }
 
 function digestOf(file: number): string {

@@ -7,6 +7,8 @@ export interface LlamaLibraries {
   /** Folder that also holds the CPU variants of ggml, one of which is picked by what the processor can do. */
   readonly folder: string;
   readonly ggml: string;
+  /** ggml's tensors and graphs. */
+  readonly ggmlBase: string;
   readonly llama: string;
 }
 
@@ -21,7 +23,7 @@ const packages: { readonly [platform: string]: string } = {
 export function locateLlamaLibraries(): LlamaLibraries {
   const bins = join(dirname(resolvePackage()), '..', 'bins');
   const folder = join(bins, readdirSync(bins)[0] ?? '');
-  return { folder, ggml: findLibrary(folder, 'ggml'), llama: findLibrary(folder, 'llama') };
+  return { folder, ggml: findLibrary(folder, 'ggml'), ggmlBase: findLibrary(folder, 'ggml-base'), llama: findLibrary(folder, 'llama') };
 }
 
 function resolvePackage(): string {

@@ -2,10 +2,19 @@ import { fstatSync } from 'node:fs';
 import { GgufCursor } from './GgufCursor.js';
 import { GgufFault } from './GgufFault.js';
 
+export interface GgufTensor {
+  readonly name: string;
+  /** Innermost first, as ggml counts. */
+  readonly dimensions: readonly number[];
+  /** ggml's number of the type. */
+  readonly type: number;
+}
+
 /** What stands in the description of a GGUF file. */
 export interface GgufFacts {
-  /** `general.type`: `model`, `adapter`; undefined in older files. */
-  readonly type: string | undefined;
+  /** Entries that are one number, text or truth value; lists are left out, and so are texts over 1 MiB. */
+  readonly metadata: ReadonlyMap<string, number | string | boolean>;
+  readonly tensors: readonly GgufTensor[];
 }
 
 const magic = 0x46554747; // "GGUF", little-endian
@@ -18,6 +27,21 @@ const typedKeys = new Map<string, number>([
   ['adapter.lora.alpha', valueTypes.f32],
 ]);
 const scalarBytes: readonly (number | undefined)[] = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
+const scalarReaders: readonly (((bytes: Buffer) => number | boolean) | undefined)[] = [
+  (bytes) => bytes.readUInt8(),
+  (bytes) => bytes.readInt8(),
+  (bytes) => bytes.readUInt16LE(),
+  (bytes) => bytes.readInt16LE(),
+  (bytes) => bytes.readUInt32LE(),
+  (bytes) => bytes.readInt32LE(),
+  (bytes) => bytes.readFloatLE(),
+  (bytes) => bytes.readUInt8() !== 0,
+  undefined,
+  undefined,
+  (bytes) => Number(bytes.readBigUInt64LE()),
+  (bytes) => Number(bytes.readBigInt64LE()),
+  (bytes) => bytes.readDoubleLE(),
+];
 const alignmentDefault = 32;
 const dimensionsMax = 4;
 const entryBytesMin = 8 + 4 + 1;
@@ -70,24 +94,29 @@ export function readGguf(file: number): GgufFacts {
   const tensors = cursor.u64();
   const entries = cursor.u64();
   if (tensors * tensorBytesMin + entries * entryBytesMin > size) throw new GgufFault('the file is shorter than its header says');
-  const facts = readEntries(cursor, entries);
-  checkExtents(readTensors(cursor, tensors), { dataAt: aligned(cursor.position, facts.alignment), size });
-  return { type: facts.type };
+  const metadata = readEntries(cursor, entries);
+  const found = readTensors(cursor, tensors);
+  checkExtents(found, { dataAt: aligned(cursor.position, alignmentOf(metadata)), size });
+  return { metadata, tensors: found };
 }
 
-const readEntries = (cursor: GgufCursor, entries: number): { readonly type: string | undefined; readonly alignment: number } => {
-  let type: string | undefined;
-  let alignment = alignmentDefault;
+const readEntries = (cursor: GgufCursor, entries: number): GgufFacts['metadata'] => {
+  const metadata = new Map<string, number | string | boolean>();
   for (let i = 0; i < entries; i++) {
     const key = cursor.text();
     const valueType = cursor.u32();
     checkType(key, valueType);
-    if (key === 'general.type' && valueType === valueTypes.text) type = cursor.text();
-    else if (key === 'general.alignment' && valueType === valueTypes.u32) alignment = cursor.u32();
-    else skipValue(cursor, valueType);
+    if (valueType === valueTypes.array) skipArray(cursor);
+    else metadata.set(key, readValue(cursor, valueType));
   }
+  return metadata;
+};
+
+const alignmentOf = (metadata: GgufFacts['metadata']): number => {
+  const alignment = metadata.get('general.alignment');
+  if (typeof alignment !== 'number') return alignmentDefault;
   if (alignment === 0 || alignment % 8 !== 0) throw new GgufFault(`the alignment ${alignment} is no multiple of 8`);
-  return { type, alignment };
+  return alignment;
 };
 
 const checkType = (key: string, valueType: number): void => {
@@ -97,10 +126,11 @@ const checkType = (key: string, valueType: number): void => {
   throw new GgufFault(`the metadata entry ${key} has the wrong type ${valueType}`);
 };
 
-const skipValue = (cursor: GgufCursor, valueType: number): void => {
-  if (valueType === valueTypes.text) cursor.skip(cursor.u64());
-  else if (valueType === valueTypes.array) skipArray(cursor);
-  else cursor.skip(bytesOfScalar(valueType));
+const readValue = (cursor: GgufCursor, valueType: number): number | string | boolean => {
+  if (valueType === valueTypes.text) return cursor.text();
+  const bytes = cursor.bytes(bytesOfScalar(valueType));
+  const reader = scalarReaders[valueType] as (bytes: Buffer) => number | boolean;
+  return reader(bytes);
 };
 
 const skipArray = (cursor: GgufCursor): void => {
@@ -117,8 +147,7 @@ const bytesOfScalar = (valueType: number): number => {
   return bytes;
 };
 
-interface Tensor {
-  readonly name: string;
+interface Tensor extends GgufTensor {
   readonly offset: number;
   readonly bytes: number;
 }
@@ -127,14 +156,14 @@ const readTensors = (cursor: GgufCursor, count: number): readonly Tensor[] => Ar
 
 const readTensor = (cursor: GgufCursor): Tensor => {
   const name = cursor.text();
-  const dimensions = cursor.u32();
-  if (dimensions > dimensionsMax) throw new GgufFault(`tensor ${name} has ${dimensions} dimensions (at most ${dimensionsMax})`);
-  let values = 1;
-  for (let i = 0; i < dimensions; i++) values *= cursor.u64();
+  const count = cursor.u32();
+  if (count > dimensionsMax) throw new GgufFault(`tensor ${name} has ${count} dimensions (at most ${dimensionsMax})`);
+  const dimensions = Array.from({ length: count }, () => cursor.u64());
+  const values = dimensions.reduce((product, size) => product * size, 1);
   const type = cursor.u32();
   // A type that this table does not know yet is llama.cpp's to judge: only its start is checked.
   const [blockValues, blockBytes] = blocks.get(type) ?? [1, 0];
-  return { name, offset: cursor.u64(), bytes: Math.ceil(values / blockValues) * blockBytes };
+  return { name, dimensions, type, offset: cursor.u64(), bytes: Math.ceil(values / blockValues) * blockBytes };
 };
 
 const checkExtents = (tensors: readonly Tensor[], { dataAt, size }: { readonly dataAt: number; readonly size: number }): void => {
