@@ -3,7 +3,7 @@ import type { ClusterRequest } from './ClusterRequest.js';
 
 /** The request as the chosen shard's engine takes it. */
 export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
-  const { requestId, model, messages, prompt, sampling, priority } = request;
-  const base = { requestId, model, messages, sampling, priority, ...(prompt !== undefined && { prompt }) };
+  const { requestId, model, messages, prompt, tools, sampling, priority } = request;
+  const base = { requestId, model, messages, sampling, priority, ...(prompt !== undefined && { prompt }), ...(tools && { tools }) };
   return adapterDigest === undefined ? base : { ...base, adapterDigest };
 }

@@ -32,6 +32,7 @@ import { pagesOf } from './pages/pagesOf.js';
 import type { BatchPlan } from './planStep.js';
 import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
+import { grammarSourceOf } from './tools/grammarSourceOf.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -204,16 +205,17 @@ export class InferenceEngine implements ModelService {
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
     this.#checkCharacters(request);
-    const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
+    const prompt =
+      request.prompt === undefined ? this.#template.encode(request.messages, request.tools?.tools) : this.#encodePrompt(request.prompt);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
-    const { constraint } = request.sampling;
+    const grammar = grammarSourceOf(request);
     const task: GenerationTask = new GenerationTask({
       request,
       prompt,
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
-      matcher: constraint && this.#constraints.matcherFor(constraint),
+      matcher: grammar && this.#constraints.matcherFor(grammar),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);
@@ -231,9 +233,10 @@ export class InferenceEngine implements ModelService {
    * A text far too long is refused before it is tokenised, which takes a second for 3 MB and holds everyone up: no token is longer than
    * the longest, so that the text has at least so many.
    */
-  #checkCharacters({ prompt = '', messages, sampling }: GenerateRequest): void {
+  #checkCharacters({ prompt = '', messages, tools, sampling }: GenerateRequest): void {
     const { facts } = this.#parts.stepBackend;
-    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length);
+    const ofTools = tools === undefined ? 0 : JSON.stringify(tools.tools).length;
+    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length + ofTools);
     if (characters <= facts.contextTokens * usualTokenCharacters) return;
     this.#longestTokenBytes ??= longestToken(this.#parts.stepBackend);
     const promptTokensMin = Math.ceil(characters / this.#longestTokenBytes);

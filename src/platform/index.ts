@@ -33,6 +33,9 @@ export {
   type SamplingOptions,
   type TokenLogprob,
   type TokenUsage,
+  type ToolCall,
+  type ToolDefinition,
+  type ToolUse,
 } from './ModelService.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
@@ -40,3 +43,4 @@ export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend } from './
 export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';
+export { toolCallForm } from './toolCallForm.js';
