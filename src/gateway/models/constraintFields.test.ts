@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import type { JsonValue } from '../../base/index.js';
-import { chatRequest } from './chatRequest.js';
+import { gatewayOptions } from '../options.js';
+import { chatRequest } from './chat/chatRequest.js';
 
 const of = (fields: { readonly [field: string]: JsonValue }) =>
-  chatRequest({ model: 'default', messages: [{ role: 'user', content: 'hi' }], ...fields }).sampling.constraint;
+  chatRequest({ model: 'default', messages: [{ role: 'user', content: 'hi' }], ...fields }, gatewayOptions.parse({})).sampling.constraint;
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
 
 it.each<[{ readonly [field: string]: JsonValue }, unknown]>([

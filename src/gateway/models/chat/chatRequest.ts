@@ -1,26 +1,28 @@
 import { z } from 'zod';
-import type { JsonValue } from '../../base/index.js';
-import type { SamplingOptions } from '../../platform/index.js';
-import { checkBody } from '../checkBody.js';
-import { gatewayError } from '../errors.js';
-import { checkFields } from './checkFields.js';
-import { routeFields } from './routeFields.js';
-import { samplingFields } from './samplingFields.js';
-
-const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
-const content = z.union([z.string(), z.array(textPart).transform((parts) => parts.map(({ text }) => text).join(''))]);
+import type { JsonValue } from '../../../base/index.js';
+import { checkBody } from '../../checkBody.js';
+import { gatewayError } from '../../errors.js';
+import type { CompletionLimits } from '../CompletionLimits.js';
+import { checkCount } from '../checkCount.js';
+import { checkFields } from '../checkFields.js';
+import { checkToolForm } from '../checkToolForm.js';
+import { checkToolResults } from '../checkToolResults.js';
+import { routeFields } from '../routeFields.js';
+import { samplingFields } from '../samplingFields.js';
+import { toToolUse } from '../toToolUse.js';
+import type { ChatAsk } from './ChatAsk.js';
+import { chatMessage } from './chatMessage.js';
+import { toolFields } from './toolFields.js';
 
 const schema = z.looseObject({
   ...samplingFields.fields,
   ...routeFields.fields,
+  ...toolFields.fields,
   model: z.string().min(1).max(256),
-  messages: z
-    .array(z.looseObject({ role: z.enum(['system', 'developer', 'user', 'assistant']), content }))
-    .min(1)
-    .max(1_024),
+  messages: z.array(chatMessage).min(1),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  n: z.int().min(1).max(16).nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   max_tokens: z.int().min(1).nullish(),
@@ -29,32 +31,32 @@ const schema = z.looseObject({
 
 const known = new Set(Object.keys(schema.shape));
 
-export interface ChatRequest {
-  readonly model: string;
-  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
-  readonly domain: string | undefined;
-  readonly domainFallback: 'hash' | 'fail' | undefined;
+export interface ChatRequest extends ChatAsk {
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Answers to one question. */
-  readonly choices: number;
-  readonly sampling: SamplingOptions;
 }
-
-const tokensDefault = 256;
 
 /**
  * Checks the body of a chat completion. Errors: PARAMETER_BAD with `param` (also for unknown fields), NOT_SUPPORTED for OpenAI's fields
  * that this version does not have.
  */
-export function chatRequest(body: JsonValue): ChatRequest {
+export function chatRequest(body: JsonValue, limits: CompletionLimits): ChatRequest {
   const given = checkBody(schema, body);
   checkFields(given, known);
   checkPairs(given);
-  const sampling = samplingFields.toSampling(given, given.max_completion_tokens ?? given.max_tokens ?? tokensDefault);
+  const tokensMax = given.max_completion_tokens ?? given.max_tokens ?? limits.chatTokensDefault;
+  checkCount('n', given.n ?? 1, { limits, option: 'choicesMax' });
+  checkCount('messages', given.messages.length, { limits, option: 'messagesMax' });
+  checkCount('max_tokens', tokensMax, { limits, option: 'answerTokensMax' });
+  checkToolResults(given.messages, 'messages');
+  const sampling = samplingFields.toSampling(given, tokensMax);
+  const isParallel = given.parallel_tool_calls ?? true;
+  const tools = toToolUse(toolFields.toTools(given.tools), toolFields.toChoice(given.tool_choice), { isParallel, limits });
+  checkToolForm(tools, sampling);
   return {
     model: given.model,
-    messages: given.messages.map(({ role, content }) => ({ role: role === 'developer' ? 'system' : role, content })),
+    messages: given.messages,
+    tools,
     domain: given.domain ?? undefined,
     domainFallback: given.domain_fallback ?? undefined,
     stream: given.stream ?? false,
