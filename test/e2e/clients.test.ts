@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
@@ -328,6 +329,40 @@ describe('clients of other makers, unchanged, on one shard', () => {
         status: 404,
         error: { error: { type: 'not_found_error' } },
       });
+    });
+  });
+
+  describe('ostraka chat', () => {
+    const open = (...args: string[]) => {
+      const child = spawn(process.execPath, ['dist/src/cli/main.js', 'chat', '--url', url, ...args]);
+      const out = { stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr'] as const)
+        child[name].setEncoding('utf8').on('data', (text: string) => {
+          out[name] += text;
+        });
+      const code = new Promise<number | null>((resolve) => child.once('close', resolve));
+      return { child, out, code };
+    };
+
+    it('answers line by line from a pipe, with commands between, and fails where a question did', async () => {
+      const { child, out, code } = open('--max-tokens', '6', '--system', 'Be brief.');
+      child.stdin.end('Name an animal.\n/domain nobody\nAnd another?\n/exit\nnever asked\n');
+      expect(await code).toBe(0);
+      expect(out.stdout.split('\n').filter((line) => line !== '').length).toBeGreaterThanOrEqual(2);
+      expect(out.stderr).toContain('domain: nobody\n(no shard of this domain answers: no_capable_shard)');
+      const wrong = open('--model', 'nobody');
+      wrong.child.stdin.end('x\n');
+      expect([await wrong.code, wrong.out.stderr]).toEqual([1, expect.stringContaining('[model_unknown]')]);
+    });
+
+    it('stops the answer at the first Ctrl-C, leaves at the second', async () => {
+      const { child, out, code } = open('--max-tokens', '1500');
+      child.stdin.write('Write a very long story about the sea, with many chapters.\n');
+      await LocalCluster.until(() => (out.stdout.length > 20 ? true : undefined), 15_000);
+      child.kill('SIGINT');
+      await LocalCluster.until(() => (out.stderr.includes('(stopped)') ? true : undefined), 5_000);
+      child.kill('SIGINT');
+      expect(await code).toBe(0);
     });
   });
 });
