@@ -17,11 +17,17 @@ it.each<[{ readonly [field: string]: JsonValue }, unknown]>([
   [{ guided_regex: '[a-z]+' }, { kind: 'regex', pattern: '[a-z]+' }],
   [{ guided_choice: ['yes', 'no'] }, { kind: 'choice', texts: ['yes', 'no'] }],
   [{ guided_grammar: 'root ::= "a"' }, { kind: 'gbnf', grammar: 'root ::= "a"' }],
+  [{ structured_outputs: { json: schema } }, { kind: 'jsonSchema', schema }],
+  [{ structured_outputs: { json_object: true } }, { kind: 'jsonSchema', schema: { type: 'object' } }],
+  [{ structured_outputs: { regex: '[a-z]+' } }, { kind: 'regex', pattern: '[a-z]+' }],
+  [{ structured_outputs: { choice: ['yes', 'no'] } }, { kind: 'choice', texts: ['yes', 'no'] }],
+  [{ structured_outputs: { grammar: 'root ::= "a"' } }, { kind: 'gbnf', grammar: 'root ::= "a"' }],
 ])('%j', (fields, constraint) => {
   expect(of(fields)).toEqual(constraint);
 });
 
 it('takes one form at most', () => {
+  expect(() => of({ structured_outputs: { regex: 'a', choice: ['b'] } })).toThrow(expect.objectContaining({ code: 'PARAMETER_BAD' }));
   expect(() => of({ guided_regex: 'a', response_format: { type: 'json_object' } })).toThrow(
     expect.objectContaining({ code: 'PARAMETER_BAD' }),
   );
