@@ -11,7 +11,7 @@ import { routeFields } from '../routeFields.js';
 import { samplingFields } from '../samplingFields.js';
 import { toolName } from '../toolName.js';
 import { type ToolChoice, toToolUse } from '../toToolUse.js';
-import { messageTurn, systemPrompt, toMessages } from './messageBlocks.js';
+import { messageTurns } from './messageTurns.js';
 
 const json = z.custom<JsonValue>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be a JSON schema');
 const { temperature, top_p, top_k, seed } = samplingFields.fields;
@@ -19,8 +19,8 @@ const parallel = { disable_parallel_tool_use: z.boolean().nullish() };
 
 const counted = {
   model: z.string().min(1).max(256),
-  messages: z.array(messageTurn).min(1),
-  system: systemPrompt.nullish(),
+  messages: messageTurns.schema,
+  system: messageTurns.system.nullish(),
   tools: z
     .array(
       z.looseObject({
@@ -84,7 +84,7 @@ export function messageCountRequest(body: JsonValue, limits: CompletionLimits): 
 
 const toAsk = (given: Counted, limits: CompletionLimits): Omit<ChatAsk, 'sampling'> => {
   checkKnown(given);
-  const messages = toMessages(given.messages, given.system ?? undefined);
+  const messages = messageTurns.toMessages(given.messages, given.system ?? undefined);
   checkCount('messages', messages.length, { limits, option: 'messagesMax' });
   checkToolResults(messages, 'messages');
   if (messages.at(-1)?.role === 'assistant')

@@ -4,7 +4,8 @@ import { responses } from '../../responses.js';
 import type { ChatEvent } from '../chat/ChatEvent.js';
 import type { EventWriter } from '../EventWriter.js';
 import { sse } from '../sse.js';
-import { outputItems, type ResponseFrame, responseObject } from './responseObject.js';
+import { outputItems } from './outputItems.js';
+import { type ResponseFrame, responseObject } from './responseObject.js';
 import type { ResponseRequest } from './responseRequest.js';
 
 type Finished = Extract<ChatEvent, { readonly kind: 'finished' }>;

@@ -13,15 +13,14 @@ const message = z.looseObject({
 const call = z.looseObject({ type: z.literal('function_call'), call_id: id, name: z.string().min(1).max(256), arguments: z.string() });
 const output = z.looseObject({ type: z.literal('function_call_output'), call_id: id, output: content });
 
-/** The items of a response's input: a text is the user's. */
-export const responseInput = z.union([z.string(), z.array(z.union([call, output, message])).min(1)], {
+const schema = z.union([z.string(), z.array(z.union([call, output, message])).min(1)], {
   error: 'must be a text, or a list of messages of text, function_call and function_call_output',
 });
 
-type Item = Exclude<z.infer<typeof responseInput>, string>[number];
+type Item = Exclude<z.infer<typeof schema>, string>[number];
 
 /** Input and instructions as messages. Calls that follow each other, or a text of the assistant, are one message of it. */
-export function toMessages(input: z.infer<typeof responseInput>, instructions: string | undefined): readonly ChatMessage[] {
+function toMessages(input: z.infer<typeof schema>, instructions: string | undefined): readonly ChatMessage[] {
   const messages: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   if (typeof input === 'string') return [...messages, { role: 'user', content: input }];
   for (const item of input) {
@@ -44,3 +43,6 @@ function toMessage(item: Item): ChatMessage {
   const { role, content: said } = item as z.infer<typeof message>;
   return { role: role === 'developer' ? 'system' : role, content: said };
 }
+
+/** The items of a response's input: a text is the user's. */
+export const responseInput = { schema, toMessages } as const;

@@ -1,5 +1,5 @@
 import type { RoutingReport } from '../../../cooperation/index.js';
-import type { TokenUsage, ToolCall } from '../../../platform/index.js';
+import type { TokenUsage } from '../../../platform/index.js';
 import { openAiFields } from '../openAiFields.js';
 import type { ResponseRequest } from './responseRequest.js';
 
@@ -7,28 +7,6 @@ export interface ResponseFrame {
   readonly id: string;
   readonly created: number;
 }
-
-/** An item of a response's output that is whole, or `incomplete`. */
-export const outputItems = {
-  message: (id: string, text: string, status: string): object => ({
-    id,
-    type: 'message',
-    status,
-    role: 'assistant',
-    content: [outputItems.text(text)],
-  }),
-
-  text: (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
-
-  call: (id: string, call: ToolCall, status: string): object => ({
-    id,
-    type: 'function_call',
-    status,
-    call_id: call.id,
-    name: call.name,
-    arguments: call.arguments,
-  }),
-} as const;
 
 /** A response as far as it is known: `usage` is there once it has ended. */
 export function responseObject(

@@ -13,7 +13,7 @@ import { routeFields } from '../routeFields.js';
 import { samplingFields } from '../samplingFields.js';
 import { toolName } from '../toolName.js';
 import { type ToolChoice, toToolUse } from '../toToolUse.js';
-import { responseInput, toMessages } from './responseInput.js';
+import { responseInput } from './responseInput.js';
 
 const json = z.custom<JsonValue>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be a JSON schema');
 const { temperature, top_p, top_k, min_p, seed, repetition_penalty } = samplingFields.fields;
@@ -40,7 +40,7 @@ const schema = z.looseObject({
   seed,
   repetition_penalty,
   model: z.string().min(1).max(256),
-  input: responseInput,
+  input: responseInput.schema,
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   max_output_tokens: z.int().min(1).nullish(),
@@ -99,7 +99,7 @@ export function responseRequest(body: JsonValue, limits: CompletionLimits): Resp
   checkAsked(given);
   const tokensMax = given.max_output_tokens ?? limits.chatTokensDefault;
   checkCount('max_output_tokens', tokensMax, { limits, option: 'answerTokensMax' });
-  const messages = toMessages(given.input, given.instructions ?? undefined);
+  const messages = responseInput.toMessages(given.input, given.instructions ?? undefined);
   checkCount('input', messages.length, { limits, option: 'messagesMax' });
   checkToolResults(messages, 'input');
   const constraint = toConstraint(given.text?.format);

@@ -24,16 +24,12 @@ const answered = z.looseObject({
   content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, use])).min(1)]),
 });
 
-/** A system prompt: a text or blocks of text. */
-export const systemPrompt = texts;
+const turn = z.discriminatedUnion('role', [said, answered]);
 
-/** A turn of Anthropic's messages: a text, or blocks of text, tool_use (assistant) and tool_result (user). */
-export const messageTurn = z.discriminatedUnion('role', [said, answered]);
-
-type Turn = z.infer<typeof messageTurn>;
+type Turn = z.infer<typeof turn>;
 
 /** Results of tools are messages of their own, before the text that stands beside them. */
-export function toMessages(turns: readonly Turn[], system: string | undefined): readonly ChatMessage[] {
+function toMessages(turns: readonly Turn[], system: string | undefined): readonly ChatMessage[] {
   const messages: ChatMessage[] = system === undefined ? [] : [{ role: 'system', content: system }];
   return [...messages, ...turns.flatMap((turn) => (turn.role === 'user' ? ofUser(turn.content) : [ofAssistant(turn.content)]))];
 }
@@ -57,3 +53,9 @@ function ofAssistant(content: z.infer<typeof answered>['content']): ChatMessage 
   );
   return { role: 'assistant', content: words, ...(toolCalls.length > 0 && { toolCalls }) };
 }
+
+/**
+ * Turns of Anthropic's messages: a text each, or blocks of text, tool_use (assistant) and tool_result (user); and the system prompt, a text
+ * or blocks of text.
+ */
+export const messageTurns = { schema: z.array(turn).min(1), system: texts, toMessages } as const;
