@@ -65,6 +65,25 @@ describe('tools of the engine, on a model that knows none (R22)', () => {
     expect((await calls('scripted', { isRequired: false, callable: [] })).text).not.toContain('<tool_call>');
   });
 
+  it('refuses what is far too long before it is tokenised, wherever it stands', async () => {
+    const ask = open('');
+    const long = 'x'.repeat(1_000_000);
+    const parameters = { type: 'object', properties: { a: { type: 'string', description: long } } };
+    const refusal = { code: 'CONTEXT_LENGTH_EXCEEDED', message: expect.stringContaining('at least') };
+    await expect(ask('q', { tools: [{ name: 'weather', parameters, strict: true }] })).rejects.toMatchObject(refusal);
+    const toolCalls = [{ id: 'c', name: 'weather', arguments: long }];
+    const messages = [{ role: 'assistant', content: '', toolCalls }] as const;
+    const request = {
+      requestId: 'r',
+      model: 'default',
+      messages,
+      priority: 'normal',
+      sampling: { ...plainSampling, tokensMax: 9 },
+    } as const;
+    const events = toy?.engine.generate(request, new AbortController().signal);
+    await expect(events?.[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal);
+  });
+
   it('refuses a tool whose schema it cannot keep, before the request waits', async () => {
     const tools = [{ name: 'f', parameters: { type: 'object', minProperties: 2 }, strict: true }];
     await expect(open('')('q', { tools, callable: ['f'] })).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 import { assert, baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
   type BackendRow,
+  type ChatMessage,
   type Clock,
   type EmbeddingBackend,
   type EmbedRequest,
@@ -236,7 +237,8 @@ export class InferenceEngine implements ModelService {
   #checkCharacters({ prompt = '', messages, tools, sampling }: GenerateRequest): void {
     const { facts } = this.#parts.stepBackend;
     const ofTools = tools === undefined ? 0 : JSON.stringify(tools.tools).length;
-    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length + ofTools);
+    const ofCalls = (calls: ChatMessage['toolCalls'] = []): number => calls.reduce((sum, call) => sum + call.arguments.length, 0);
+    const characters = messages.reduce((sum, each) => sum + each.content.length + ofCalls(each.toolCalls), prompt.length + ofTools);
     if (characters <= facts.contextTokens * usualTokenCharacters) return;
     this.#longestTokenBytes ??= longestToken(this.#parts.stepBackend);
     const promptTokensMin = Math.ceil(characters / this.#longestTokenBytes);

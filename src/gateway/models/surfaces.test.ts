@@ -19,6 +19,8 @@ interface Script {
   readonly pieces: readonly string[];
   readonly finishReason: 'stop' | 'length';
   readonly stopText?: string;
+  /** Each piece is a token of this probability. */
+  readonly logprob?: number;
 }
 
 const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined, adapterDigest: undefined };
@@ -30,7 +32,10 @@ const parts = (script: Script, asked: ClusterRequest[] = []): CompletionParts =>
     asked.push(request);
     yield { kind: 'routed', routing };
     yield { kind: 'admitted', promptTokens: usage.promptTokens };
-    for (const text of script.pieces) yield { kind: 'text', text, tokens: 1 };
+    for (const text of script.pieces) {
+      const told = { token: 1, bytes: [...utf8.encode(text)], logprob: script.logprob ?? 0, top: [] };
+      yield { kind: 'text', text, tokens: 1, ...(script.logprob !== undefined && { logprobs: [told] }) };
+    }
     const stop = script.stopText === undefined ? {} : { stopText: script.stopText };
     yield { kind: 'finished', finishReason: script.finishReason, ...stop, usage, timing };
   };
@@ -122,6 +127,23 @@ describe('a streamed answer is the whole one', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('of chat completions, with the log-probabilities of all tokens, those of calls too, and of several answers each by its index', async () => {
+    const { opening, beforeName, beforeArguments, afterArguments } = toolCallForm;
+    const pieces = ['I ', 'see ', opening, beforeName, 'f', beforeArguments, '{', '}', afterArguments];
+    const script: Script = { pieces, finishReason: 'stop', logprob: -0.5 };
+    const body = { ...chatBody, logprobs: true, n: 2 };
+    const whole = JSON.parse(await post(chatRoutes(parts(script)), '/v1/chat/completions', body));
+    const chunks = eventsOf(await post(chatRoutes(parts(script)), '/v1/chat/completions', { ...body, stream: true }));
+    for (const index of [0, 1]) {
+      const choices = chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.index === index);
+      const tokens = choices.flatMap(({ logprobs }) => logprobs?.content ?? []).map(({ token }) => token);
+      expect(tokens).toEqual(pieces);
+      expect(whole.choices[index].logprobs.content.map(({ token }: Loose) => token)).toEqual(pieces);
+      expect(choices.map(({ finish_reason }) => finish_reason)).toEqual([...choices.slice(1).map(() => null), 'tool_calls']);
+    }
+    expect(new Set(whole.choices.flatMap(({ message }: Loose) => message.tool_calls.map(({ id }: Loose) => id))).size).toBe(2);
   });
 
   it('of responses, with events in order and numbered', async () => {
@@ -295,7 +317,7 @@ describe('what a surface does not have is refused by its name', () => {
     [{ truncation: 'auto' }, 'NOT_SUPPORTED', 'truncation'],
     [{ include: ['message.output_text.logprobs'] }, 'NOT_SUPPORTED', 'include'],
     [{ tools: [{ type: 'web_search' }] }, 'PARAMETER_BAD', 'tools'],
-    [{ input: [{ type: 'item_reference', id: 'x' }] }, 'PARAMETER_BAD', 'input'],
+    [{ input: [{ type: 'item_reference', id: 'x' }] }, 'RESPONSES_NOT_KEPT', 'input'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'PARAMETER_BAD', 'input'],
     [{ input: [{ type: 'function_call_output', call_id: 'none', output: 'x' }] }, 'PARAMETER_BAD', 'input'],
     [{ temprature: 1 }, 'PARAMETER_BAD', 'temprature'],

@@ -26,7 +26,8 @@ export class ChatCall {
   events(): AsyncIterable<ChatEvent> {
     const choices = new ChoiceStream(this.#parts.models, choiceRequests(this.#request(), this.#ask.choices));
     const newCallId = (): string => newId('call_', this.#parts.random);
-    return chatEvents(choices.events(this.#context.signal), { tools: this.#ask.tools, newCallId });
+    const { tools, sampling } = this.#ask;
+    return chatEvents(choices.events(this.#context.signal), { tools, hasForm: sampling.constraint !== undefined, newCallId });
   }
 
   answers(): Promise<readonly ChatAnswer[]> {

@@ -7,8 +7,8 @@ const { opening, beforeName, beforeArguments, afterArguments, between } = toolCa
 const callText = (name: string, json: string): string => opening + beforeName + name + beforeArguments + json + afterArguments;
 
 /** Reads a text that comes in pieces, and joins what belongs together. */
-function read(text: string, cuts: readonly number[], isRequired = false) {
-  const reader = new ToolCallReader({ isRequired });
+function read(text: string, cuts: readonly number[], { isRequired = false, isEither = false } = {}) {
+  const reader = new ToolCallReader({ isRequired, isEither });
   const borders = [...new Set([0, ...cuts.map((cut) => cut % (text.length + 1)), text.length])].sort((left, right) => left - right);
   const parts: AnswerPart[] = [];
   for (let piece = 1; piece < borders.length; piece++) parts.push(...reader.push(text.slice(borders[piece - 1], borders[piece])));
@@ -51,10 +51,23 @@ describe('the calls of an answer', () => {
     );
   });
 
+  it('begin the answer or are none, where its text has a form: an opening in a string of JSON is text', () => {
+    fc.assert(
+      fc.property(json, fc.array(call, { minLength: 1, maxLength: 2 }), cutsOf, (value, calls, cuts) => {
+        const text = `{"a":"${opening}\\n","b":${value}} `;
+        expect(read(text, cuts, { isEither: true })).toEqual({ text, calls: [], ended: 0, isWhole: false });
+        const answer = calls.map(([name, args]) => callText(name, args)).join(between);
+        expect(read(answer, cuts, { isEither: true })).toMatchObject({ text: '', calls, isWhole: true });
+      }),
+      { numRuns: 200 },
+    );
+    expect(read('<to', [1], { isEither: true }).text).toBe('<to');
+  });
+
   it('end where the answer was cut, and are not whole then', () => {
     const whole = callText('f', '{"a":"}\\""}');
     for (let length = 0; length < whole.length; length++) {
-      const { text, calls, isWhole } = read(whole.slice(0, length), [3, 7], true);
+      const { text, calls, isWhole } = read(whole.slice(0, length), [3, 7], { isRequired: true });
       expect(text).toBe('');
       expect(isWhole).toBe(length >= whole.length - afterArguments.length);
       if (calls.length > 0) expect('{"a":"}\\""}'.startsWith(calls[0]?.[1] as string)).toBe(true);

@@ -6,6 +6,8 @@ export type AnswerPart =
   | { readonly kind: 'arguments'; readonly call: number; readonly text: string }
   | { readonly kind: 'callEnded'; readonly call: number };
 
+type Reading = 'start' | 'plain' | 'text' | 'name' | 'arguments' | 'end';
+
 const { opening, beforeName, beforeArguments, afterArguments } = toolCallForm;
 
 /**
@@ -15,14 +17,18 @@ const { opening, beforeName, beforeArguments, afterArguments } = toolCallForm;
  */
 export class ToolCallReader {
   readonly #isRequired: boolean;
-  #reading: 'text' | 'name' | 'arguments' | 'end' = 'text';
+  #reading: Reading;
   #held = '';
   #call = -1;
   readonly #json = new ObjectEnd();
 
-  /** `isRequired`: the answer has no text; the beginning of a call that was cut is none. */
-  constructor(options: { readonly isRequired: boolean }) {
+  /**
+   * `isRequired`: the answer has no text; the beginning of a call that was cut is none. `isEither`: it is text or calls, as its first
+   * characters tell, and an opening within the text is text.
+   */
+  constructor(options: { readonly isRequired: boolean; readonly isEither: boolean }) {
     this.#isRequired = options.isRequired;
+    this.#reading = options.isEither ? 'start' : 'text';
   }
 
   /** The answer does not end within a call, and has at least one. */
@@ -39,13 +45,21 @@ export class ToolCallReader {
 
   /** What was held back, in case it became a call. */
   finish(): readonly AnswerPart[] {
-    const isText = this.#reading === 'text' && this.#held !== '' && this.#call < 0 && !this.#isRequired;
+    const isOutside = this.#reading === 'text' || this.#reading === 'start';
+    const isText = isOutside && this.#held !== '' && this.#call < 0 && !this.#isRequired;
     return isText ? [{ kind: 'text', text: this.#held }] : [];
   }
 
   /** Whether there may be more to read. */
   #step(parts: AnswerPart[]): boolean {
     switch (this.#reading) {
+      case 'start':
+        if (this.#held.length < opening.length && opening.startsWith(this.#held)) return false;
+        return this.#goOn(0, this.#held.startsWith(opening) ? 'text' : 'plain');
+      case 'plain':
+        if (this.#held !== '') parts.push({ kind: 'text', text: this.#held });
+        this.#held = '';
+        return false;
       case 'text':
         return this.#readText(parts);
       case 'name':
@@ -83,7 +97,7 @@ export class ToolCallReader {
     return this.#goOn(text.length, end === undefined ? 'arguments' : 'end') && end !== undefined;
   }
 
-  #goOn(read: number, reading: 'text' | 'name' | 'arguments' | 'end'): true {
+  #goOn(read: number, reading: Reading): true {
     this.#held = this.#held.slice(read);
     this.#reading = reading;
     return true;

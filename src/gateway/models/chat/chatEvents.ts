@@ -7,6 +7,8 @@ import { type AnswerPart, ToolCallReader } from './ToolCallReader.js';
 
 interface Options {
   readonly tools: ToolUse | undefined;
+  /** The text of the answer has a form. */
+  readonly hasForm: boolean;
   readonly newCallId: () => string;
 }
 
@@ -27,10 +29,10 @@ class AnswerReader {
   readonly #newCallId: () => string;
   #isOpened = false;
 
-  constructor(index: number, { tools, newCallId }: Options) {
+  constructor(index: number, { tools, hasForm, newCallId }: Options) {
     this.#index = index;
     this.#newCallId = newCallId;
-    this.#calls = tools && new ToolCallReader(tools);
+    this.#calls = tools && new ToolCallReader({ isRequired: tools.isRequired, isEither: hasForm });
   }
 
   read(event: ClusterEvent): readonly ChatEvent[] {

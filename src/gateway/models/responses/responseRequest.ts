@@ -93,6 +93,7 @@ export interface ResponseRequest extends ChatAsk {
 
 /** Checks the body of a response. Errors: PARAMETER_BAD with `param`, RESPONSES_NOT_KEPT, NOT_SUPPORTED. */
 export function responseRequest(body: JsonValue, limits: CompletionLimits): ResponseRequest {
+  checkReferences(body);
   const given = checkBody(schema, body);
   checkFields(given, known);
   checkKept(given);
@@ -126,6 +127,13 @@ const checkKept = (given: Given): void => {
       data: { param },
     });
   }
+};
+
+const checkReferences = (body: JsonValue): void => {
+  const { input } = (body ?? {}) as { readonly input?: JsonValue };
+  const isReference = (item: JsonValue): boolean => (item as { readonly type?: JsonValue } | null)?.type === 'item_reference';
+  if (!Array.isArray(input) || !input.some(isReference)) return;
+  throw gatewayError('RESPONSES_NOT_KEPT', 'input: a shard keeps no items; send them whole', { data: { param: 'input' } });
 };
 
 const checkAsked = (given: Given): void => {
