@@ -10,14 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { LocalCluster } from '../support/LocalCluster.js';
 
-const city = z.object({ city: z.enum(['Wuhan', 'Cairo']), days: z.number().int().min(1).max(9) });
+const city = z.object({ city: z.enum(['Wuhan', 'Cairo']) });
 const citySchema = {
   type: 'object',
-  properties: { city: { type: 'string', enum: ['Wuhan', 'Cairo'] }, days: { type: 'integer', minimum: 1, maximum: 9 } },
-  required: ['city', 'days'],
+  properties: { city: { type: 'string', enum: ['Wuhan', 'Cairo'] } },
+  required: ['city'],
   additionalProperties: false,
 };
-const question = 'What will the weather be in Cairo for three days?';
+const question = 'What will the weather be in Cairo?';
 const model = 'default';
 
 describe('clients of other makers, unchanged, on one shard', () => {
@@ -188,7 +188,7 @@ describe('clients of other makers, unchanged, on one shard', () => {
           return 'Sunny';
         },
       });
-      const asked = { model: chat(), prompt: question, tools: { weather }, maxOutputTokens: 50, temperature: 0, maxRetries: 0 };
+      const asked = { model: chat(), prompt: question, tools: { weather }, maxOutputTokens: 36, temperature: 0, maxRetries: 0 };
       const result = await generateText({
         ...asked,
         stopWhen: stepCountIs(2),
