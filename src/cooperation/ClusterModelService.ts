@@ -69,7 +69,7 @@ export class ClusterModelService {
           return;
         } catch (thrown) {
           const error = toOstrakaError(thrown);
-          this.#judge(error, route.report.shardId, { hasText, attempt, gaveUp: deadline.signal.aborted });
+          this.#judge(error, route.report.shardId, { requestId: request.requestId, hasText, attempt, gaveUp: deadline.signal.aborted });
           if (!this.#hasUnloaded(error, route.report)) excluded.add(route.report.shardId);
         } finally {
           route.release();
@@ -157,11 +157,11 @@ export class ClusterModelService {
   #judge(
     error: OstrakaError,
     shardId: ShardId,
-    state: { readonly hasText: boolean; readonly attempt: number; readonly gaveUp: boolean },
+    state: { readonly requestId: string; readonly hasText: boolean; readonly attempt: number; readonly gaveUp: boolean },
   ): void {
     if (error.code === 'SHARD_UNAVAILABLE') this.#onUnreachable(shardId, error.data['mayHaveRun'] === false);
     if (state.gaveUp || !retryableElsewhere(error)) throw error;
-    this.#logger.info('inference.retry', { shard: shardId, code: error.code });
+    this.#logger.info('inference.retry', { request: state.requestId, shard: shardId, code: error.code });
     if (state.hasText) {
       throw cooperationError('STREAM_INTERRUPTED', `shard ${shardId} was lost in the middle of its answer (${error.code})`, {
         cause: error,

@@ -25,9 +25,13 @@ const presentedKey = (header: string): string => {
   return pair.slice(pair.indexOf(':') + 1);
 };
 
-/** Whether a request may pass: no key configured (loopback only), the liveness probe, or the key as bearer token or basic password. */
+/**
+ * Whether a request may pass: no key configured (loopback only), the liveness probe, or the key as bearer token, as basic password or in
+ * `x-api-key`.
+ */
 export function isAuthorized(request: Pick<HttpRequest, 'headers'>, apiKey: string | undefined, pattern: string): boolean {
   if (apiKey === undefined || pattern === '/health/live') return true;
   // Digests of equal length are compared: the time says nothing of the key.
-  return sha256Hex(presentedKey(request.headers['authorization'] ?? '')) === sha256Hex(apiKey);
+  const { authorization = '', 'x-api-key': ownHeader = '' } = request.headers;
+  return [ownHeader, presentedKey(authorization)].some((key) => sha256Hex(key) === sha256Hex(apiKey));
 }

@@ -1,6 +1,7 @@
 import { assert, baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
   type BackendRow,
+  type ChatMessage,
   type Clock,
   type EmbeddingBackend,
   type EmbedRequest,
@@ -33,6 +34,7 @@ import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
 import { ContinuousBatchScheduler, noSequence } from './schedule/ContinuousBatchScheduler.js';
 import type { BatchPlan } from './schedule/planStep.js';
+import { grammarSourceOf } from './tools/grammarSourceOf.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -199,7 +201,7 @@ export class InferenceEngine implements ModelService {
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
     const prompt = this.#prompts.encode(request);
-    const { constraint } = request.sampling;
+    const grammar = grammarSourceOf(request);
     const { serviceFirstTokenMs, serviceFirstTokenMsPer256Tokens } = this.#parts.options;
     const task: GenerationTask = new GenerationTask({
       request,
@@ -208,7 +210,7 @@ export class InferenceEngine implements ModelService {
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
-      matcher: constraint && this.#constraints.matcherFor(constraint),
+      matcher: grammar && this.#constraints.matcherFor(grammar),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     this.#checkDeadline(task, request.deadlineMs);
