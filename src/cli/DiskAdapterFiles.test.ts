@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +82,13 @@ describe('adapter files on disk', () => {
     }
     writeFileSync(join(folder, 'sub/b.gguf.evaluation.json'), JSON.stringify({ ...figures, adapterDigest: digest }));
     expect(await open({ folder }).describe('sub/b.gguf')).toMatchObject({ figures: { ...figures, source: 'measured' } });
+  });
+
+  it.each(['no list at all', '{}', '[{"domain": 1}]'])('refuses a list that somebody else wrote (%s), naming the file', async (text) => {
+    const listFile = join(folder, 'broken.json');
+    writeFileSync(listFile, text);
+    const files = new DiskAdapterFiles({ folder: undefined, listFile, bytesMax: 1000 });
+    await expect(files.readSaved()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('broken.json') });
   });
 
   it('keeps the list of what was loaded', async () => {

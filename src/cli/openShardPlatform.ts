@@ -17,6 +17,7 @@ import {
 } from '../platform/node/index.js';
 import type { ShardPlatform } from '../shard/index.js';
 import { DiskAdapterFiles } from './DiskAdapterFiles.js';
+import { cliError } from './errors.js';
 import { openDataFolder } from './openDataFolder.js';
 import { productVersion } from './productVersion.js';
 import type { StartConfig } from './StartConfig.js';
@@ -37,7 +38,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
   const { hasChecksums } = await openDataFolder(config.dataFolder);
   await mkdir(config.metadataFolder, { recursive: true });
   const [authority, certificate, key] = await Promise.all(
-    [config.certificates.authority, config.certificates.certificate, config.certificates.key].map((path) => readFile(path, 'utf8')),
+    [config.certificates.authority, config.certificates.certificate, config.certificates.key].map(readPem),
   );
   const { cluster, process: own } = config.shard;
   const metrics = new PrometheusMetrics();
@@ -74,6 +75,15 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     productVersion: await productVersion(),
   };
 }
+
+/** What is no PEM would fail in the middle of a start, without its name. */
+const readPem = async (path: string): Promise<string> => {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw cliError('CONFIG_INVALID', `${path} cannot be read (${cause.code})`, { cause });
+  });
+  if (!text.includes('-----BEGIN ')) throw cliError('CONFIG_INVALID', `${path} holds no certificate or key in PEM form`);
+  return text;
+};
 
 const recorder = (file: string | undefined) =>
   file === undefined
