@@ -60,8 +60,15 @@ const generateRequest = z.strictObject({
   deadlineMs: z.number().min(0).optional(),
 });
 
+const batchEntry = z.strictObject({
+  index: z.int().min(0),
+  request: generateRequest,
+  /** Of this entry alone. */
+  timeoutMs: z.number().min(0).optional(),
+});
+
 /** Bodies of the inference methods between shards. */
 export const wire = {
   generateRequest,
-  batchRequest: z.strictObject({ entries: z.array(z.strictObject({ index: z.int().min(0), request: generateRequest })).max(4096) }),
+  batchRequest: z.strictObject({ entries: z.array(batchEntry).max(4096) }),
 };

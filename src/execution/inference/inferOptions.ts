@@ -17,7 +17,7 @@ const schema = z.object({
   frequency_penalty: z.number().min(-2).max(2).default(0),
   seed: z.int().optional(),
   stop: z.union([stopText.transform((text) => [text]), z.array(stopText).max(16)]).default([]),
-  timeout_ms: z.int().min(1).max(86_400_000).default(30_000),
+  timeout_ms: z.int().min(1).max(86_400_000).optional(),
   on_error: z.enum(['null', 'fail', 'entry']).optional(),
   priority: z.enum(['low', 'normal', 'high', 'critical']).default('normal'),
   batch: z.object({ max_rows: z.int().min(1).max(256).default(256) }).default({ max_rows: 256 }),
