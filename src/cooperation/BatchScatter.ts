@@ -28,6 +28,7 @@ interface Run {
   readonly answered: Set<number>;
   readonly report: ScatterReport;
   readonly signal: AbortSignal;
+  readonly startedMs: number;
   readonly deadlineMs: number;
 }
 
@@ -88,6 +89,7 @@ export class BatchScatter {
       answered: new Set(),
       report,
       signal: AbortSignal.any([deadline.signal, stopped.signal]),
+      startedMs: this.#clock.monotonicMs(),
       deadlineMs,
     };
     const indexes = entries.map((_, index) => index);
@@ -179,11 +181,17 @@ export class BatchScatter {
 
   #frames(run: Run, part: Part): AsyncIterable<BatchFrame> {
     const silence = new AbortController();
+    const passedMs = this.#clock.monotonicMs() - run.startedMs;
     const body = {
-      entries: part.entries.map(({ index, route }) => ({
-        index,
-        request: toGenerateRequest(run.entries[index] as ClusterRequest, route.report.adapterDigest),
-      })),
+      entries: part.entries.map(({ index, route }) => {
+        const entry = run.entries[index] as ClusterRequest;
+        const { entryTimeoutMs } = entry;
+        return {
+          index,
+          request: toGenerateRequest(entry, route.report.adapterDigest),
+          ...(entryTimeoutMs !== undefined && { timeoutMs: Math.max(0, entryTimeoutMs - passedMs) }),
+        };
+      }),
     };
     const frames = this.#executor.stream({
       shardId: part.shardId,
@@ -210,7 +218,8 @@ export class BatchScatter {
     }
     const own = part.entries.find(({ index }) => index === frame.index);
     if (!own) return;
-    if (frame.kind === 'error') failed.set(frame.index, frame.error);
+    if (frame.kind === 'error' && retryableElsewhere(frame.error)) failed.set(frame.index, frame.error);
+    else if (frame.kind === 'error') this.#settle(run, frame.index, { kind: 'error', error: frame.error });
     else this.#settle(run, frame.index, { kind: 'answer', answer: { ...frame.answer, routing: own.route.report as RoutingReport } });
   }
 

@@ -19,6 +19,8 @@ export interface ClusterRequest {
   readonly streamed?: boolean;
   /** Counts from admission, ms. */
   readonly timeoutMs: number;
+  /** In a batch: ends this entry alone, with DEADLINE_EXCEEDED, so long after the batch began, ms. Absent = with the batch. */
+  readonly entryTimeoutMs?: number;
   /** `isNamed`: the domain is the name of an adapter that the caller wants, not a subject. */
   readonly route?: { readonly scoreMin?: number; readonly fallback: 'hash' | 'fail'; readonly isNamed?: boolean };
 }

@@ -324,4 +324,60 @@ describe('a batch (paper §IV-B)', () => {
     expect(seen.every(({ outcome }) => outcome.kind === 'answer')).toBe(true);
     expect(report.retries).toBe(1);
   });
+
+  it('an entry whose own time is over ends with DEADLINE_EXCEEDED at that time, its work with it, and the others go on', async () => {
+    let finish: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const stopped: string[] = [];
+    models.answer = async function* ({ messages }, engineSignal) {
+      const name = messages[0]?.content as string;
+      const aborted = new Promise<never>((_, reject) =>
+        engineSignal.addEventListener('abort', () => {
+          stopped.push(name);
+          reject(new Error('the engine was told to stop'));
+        }),
+      );
+      await Promise.race([waiting, aborted]);
+      yield text(`${name}!`);
+      yield finished;
+    };
+    const times = [undefined, 1, 500, 60_000];
+    const running = run(times.map((entryTimeoutMs, i) => request(`q${i}`, entryTimeoutMs === undefined ? {} : { entryTimeoutMs })));
+    await clock.advance(1);
+    expect(stopped).toEqual(['q1']);
+    await clock.advance(498);
+    expect(stopped).toEqual(['q1']);
+    await clock.advance(1);
+    expect(stopped).toEqual(['q1', 'q2']);
+    finish();
+    const { seen, report } = await running;
+    expect(inOrder(seen)).toEqual(['q0!', 'DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED', 'q3!']);
+    expect([seen.map(({ index }) => index).slice(0, 2), report.retries, clock.timers]).toEqual([[1, 2], 0, 0]);
+    nothingReserved();
+  });
+
+  it('an entry that is asked of another shard has what is left of its time there', async () => {
+    const honest = scripts.get(s2) as Script;
+    scripts.set(s1, answering([{ kind: 'admitted' }]));
+    scripts.set(s3, answering([{ kind: 'admitted' }]));
+    models.answer = async function* (_, engineSignal) {
+      await new Promise((_resolve, reject) => engineSignal.addEventListener('abort', () => reject(engineSignal.reason)));
+      yield finished;
+    };
+    members = [member(s1, 0.9), member(s2, 0.85)];
+    const running = run([law('q', { entryTimeoutMs: options.noProgressTimeoutMs + 700 })]);
+    await clock.advance(options.noProgressTimeoutMs);
+    scripts.set(s2, honest);
+    await clock.advance(699);
+    let isOver = false;
+    void running.then(() => {
+      isOver = true;
+    });
+    await settle();
+    expect(isOver).toBe(false);
+    await clock.advance(1);
+    expect((await running).seen.map(textOf)).toEqual(['DEADLINE_EXCEEDED']);
+  });
 });

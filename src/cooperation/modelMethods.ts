@@ -1,6 +1,6 @@
 import { AsyncQueue, type JsonValue, toOstrakaError } from '../base/index.js';
 import type { Clock, GenerateRequest, ModelService } from '../platform/index.js';
-import type { RpcMethod } from '../rpc/index.js';
+import { deadlineSignal, type RpcMethod } from '../rpc/index.js';
 import { collectAnswer } from './collectAnswer.js';
 import { localGeneration } from './localGeneration.js';
 import type { CooperationOptions } from './options.js';
@@ -31,6 +31,7 @@ export function modelMethods(parts: { readonly modelService: ModelService; reado
 interface BatchEntry {
   readonly index: number;
   readonly request: GenerateRequest;
+  readonly timeoutMs?: number;
 }
 
 /** All entries at once into the engine, whose scheduler batches them; outcomes in the order they finish, a heartbeat while none does. */
@@ -40,15 +41,24 @@ function answers(
 ): AsyncGenerator<JsonValue> {
   const { modelService, clock, heartbeatMs, signal } = parts;
   const queue = new AsyncQueue<JsonValue>({ itemsMax: entries.length + 1 });
-  // A signal of its own for each entry: hundreds that listen to one look like a leak to the runtime.
-  const outcomeOf = async ({ index, request }: BatchEntry, workSignal: AbortSignal) => {
+  const outcomeOf = async ({ index, request, timeoutMs }: BatchEntry, workSignal: AbortSignal) => {
+    const own = entrySignal(clock, timeoutMs, workSignal);
     try {
-      return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, AbortSignal.any([workSignal]))) };
+      return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, own.signal)) };
     } catch (error) {
-      return { kind: 'error', index, error: toOstrakaError(error).toJson() };
+      // The engine says in its own words that its caller gave up.
+      return { kind: 'error', index, error: toOstrakaError(own.signal.aborted ? own.signal.reason : error).toJson() };
+    } finally {
+      own.cancel();
     }
   };
   const work = (workSignal: AbortSignal): Promise<unknown> =>
     Promise.all(entries.map(async (entry) => queue.push((await outcomeOf(entry, workSignal)) as unknown as JsonValue)));
   return withHeartbeat<JsonValue>({ clock, heartbeatMs, queue, work, signal, progress: { kind: 'progress' } });
+}
+
+/** A signal of its own for each entry: hundreds that listen to one look like a leak to the runtime. Its time ends it alone. */
+function entrySignal(clock: Clock, timeoutMs: number | undefined, signal: AbortSignal): { readonly signal: AbortSignal; cancel(): void } {
+  if (timeoutMs !== undefined) return deadlineSignal({ clock, deadlineMs: timeoutMs, signal });
+  return { signal: AbortSignal.any([signal]), cancel: () => undefined };
 }

@@ -14,12 +14,12 @@ const constraint = z.discriminatedUnion('kind', [
 
 const sampling = z.strictObject({
   tokensMax: z.int().min(1),
-  temperature: z.number().min(0),
+  temperature: z.number().min(0).max(2),
   topP: z.number().min(0).max(1),
   topK: z.int().min(0),
   minP: z.number().min(0).max(1),
   typicalP: z.number().min(0).max(1),
-  repetitionPenalty: z.number().min(0),
+  repetitionPenalty: z.number().min(0.01).max(100),
   presencePenalty: z.number(),
   frequencyPenalty: z.number(),
   logitBias: z.array(z.strictObject({ token: z.int(), bias: z.number() })).max(1024),
@@ -60,8 +60,15 @@ const generateRequest = z.strictObject({
   deadlineMs: z.number().min(0).optional(),
 });
 
+const batchEntry = z.strictObject({
+  index: z.int().min(0),
+  request: generateRequest,
+  /** Of this entry alone. */
+  timeoutMs: z.number().min(0).optional(),
+});
+
 /** Bodies of the inference methods between shards. */
 export const wire = {
   generateRequest,
-  batchRequest: z.strictObject({ entries: z.array(z.strictObject({ index: z.int().min(0), request: generateRequest })).max(4096) }),
+  batchRequest: z.strictObject({ entries: z.array(batchEntry).max(4096) }),
 };

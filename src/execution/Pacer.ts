@@ -13,7 +13,7 @@ interface PacerParts {
 }
 
 /** A row may take all the steps there are; rows together are interrupted much sooner. */
-const restsPerBlock = 32;
+const restsPerBlock = 256;
 
 /** Keeps a long query from holding the event loop: `pace` at every block edge lets others run after `paceMs` of work, and ends on abort. */
 export class Pacer {

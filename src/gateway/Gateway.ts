@@ -65,8 +65,8 @@ export class Gateway {
   }
 
   async start(address: { readonly host: string; readonly port: number }): Promise<{ readonly port: number }> {
-    const { bodyBytesMax, bodyIdleMs, discardedBytesMax } = this.#options;
-    const limits = { bodyBytesMax, bodyIdleMs, discardedBytesMax };
+    const { bodyBytesMax, bodyIdleMs, discardedBytesMax, answerIdleMs, answersUnsentBytesMax } = this.#options;
+    const limits = { bodyBytesMax, bodyIdleMs, discardedBytesMax, answerIdleMs, answersUnsentBytesMax };
     return this.#listener.listen({ ...address, ...limits, handler: this.handle, onRefused: this.refuse });
   }
 
@@ -118,7 +118,8 @@ export class Gateway {
     return this.#table.styleOf(own) ?? (/^\/v1(\/|$)/.test(own) ? 'openai' : 'arango');
   }
 
-  #errorOf({ status, reason, path, method }: HttpRefusal): OstrakaError {
+  #errorOf({ status, reason, path, method, isFull }: HttpRefusal): OstrakaError {
+    if (isFull) return gatewayError('ANSWERS_UNSENT', `the request was not run: ${reason}`);
     if (status !== 405) return refusedError(status, reason);
     try {
       const found = this.#find(method || '(unknown)', splitDatabase(path).path);

@@ -100,6 +100,13 @@ export const gatewayErrors = {
     meaning: 'The shard is stopping and ended the request; a write may have taken effect.',
     action: 'Retry on another shard; read before a write that must not be done twice.',
   },
+  ANSWERS_UNSENT: {
+    httpStatus: 503,
+    errorNum: 21002,
+    retryable: true,
+    meaning: 'As many bytes of answers as the shard keeps wait for clients to read them; the request was not run.',
+    action: 'Read answers as they come, in smaller batches; retry after the time in the Retry-After header. See `answersUnsentBytesMax`.',
+  },
   UNAUTHORIZED: {
     httpStatus: 401,
     errorNum: 11,

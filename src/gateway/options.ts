@@ -9,6 +9,16 @@ export const gatewayOptions = z.strictObject({
     .min(0)
     .default(134_217_728)
     .describe('bytes of a refused request that are read and forgotten so that its client can read the answer'),
+  answerIdleMs: z
+    .int()
+    .min(100)
+    .default(30_000)
+    .describe('a connection that takes nothing of its answer for so long is cut, within twice the time, ms'),
+  answersUnsentBytesMax: z
+    .int()
+    .min(1024)
+    .default(268_435_456)
+    .describe('bytes of answers that wait for clients to read them, over all connections; beyond it requests are refused before they run'),
   cursorsMax: z.int().min(1).default(1_024).describe('open cursors of one shard'),
   cursorsBytesMax: z
     .int()

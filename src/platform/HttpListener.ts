@@ -27,6 +27,8 @@ export interface HttpRefusal {
   readonly path: string;
   /** Printable and bounded; empty where none could be read. */
   readonly method: string;
+  /** Of a 503: as many bytes as there may be wait for clients to read them. Absent = the listener stops. */
+  readonly isFull?: boolean;
 }
 
 export interface HttpLimits {
@@ -35,6 +37,10 @@ export interface HttpLimits {
   readonly bodyIdleMs: number;
   /** After a refusal so many bytes are read and forgotten before the connection is closed, so that the client can read the answer. */
   readonly discardedBytesMax: number;
+  /** A connection that takes nothing of its answer for so long is cut, within twice the time, ms. */
+  readonly answerIdleMs: number;
+  /** Of answers that wait to be sent, over all connections; beyond it further requests are refused (503) before they run. */
+  readonly answersUnsentBytesMax: number;
 }
 
 /**

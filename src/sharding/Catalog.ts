@@ -19,6 +19,9 @@ const namePattern = (lengthMax: number): RegExp => new RegExp(`^[A-Za-z_][A-Za-z
 const databasePattern = namePattern(64);
 const collectionPattern = namePattern(256);
 const idAttemptsMax = 100;
+/** A name is a client's text: what no name can be is not looked up, since a key of the metadata store has a length, and not echoed whole. */
+const shownCharactersMax = 300;
+const shown = (name: string): string => (name.length > shownCharactersMax ? `${name.slice(0, shownCharactersMax)}…` : name);
 
 /**
  * Databases and collections of the cluster, in the metadata store (R4). Reads go through: a collection created on one shard is there on
@@ -46,14 +49,14 @@ export class Catalog {
 
   /** Errors: DATABASE_NOT_FOUND. */
   async database(name: string): Promise<DatabaseInfo> {
-    const entry = await this.#metadata.read(databaseKey(name));
-    if (!entry) throw shardingError('DATABASE_NOT_FOUND', `database not found: ${name}`);
+    const entry = databasePattern.test(name) ? await this.#metadata.read(databaseKey(name)) : undefined;
+    if (!entry) throw shardingError('DATABASE_NOT_FOUND', `database not found: ${shown(name)}`);
     return JSON.parse(entry.value) as DatabaseInfo;
   }
 
   /** Errors: DATABASE_NAME_INVALID, NAME_EXISTS. */
   async createDatabase(name: string): Promise<DatabaseInfo> {
-    if (!databasePattern.test(name)) throw shardingError('DATABASE_NAME_INVALID', `illegal database name ${JSON.stringify(name)}`);
+    if (!databasePattern.test(name)) throw shardingError('DATABASE_NAME_INVALID', `illegal database name ${JSON.stringify(shown(name))}`);
     const info: DatabaseInfo = { name, id: await this.#nextId() };
     await this.#create(databaseKey(name), JSON.stringify(info), `duplicate database name ${name}`);
     return info;
@@ -83,6 +86,7 @@ export class Catalog {
   }
 
   async findCollection(database: string, name: string): Promise<CollectionInfo | undefined> {
+    if (!databasePattern.test(database) || !collectionPattern.test(name)) return undefined;
     const entry = await this.#metadata.read(collectionKey(database, name));
     return entry && toCollection(entry);
   }
@@ -92,7 +96,7 @@ export class Catalog {
     const found = await this.findCollection(database, name);
     if (found) return found;
     await this.database(database);
-    throw shardingError('COLLECTION_NOT_FOUND', `collection or view not found: ${name}`);
+    throw shardingError('COLLECTION_NOT_FOUND', `collection or view not found: ${shown(name)}`);
   }
 
   /** Errors: DATABASE_NOT_FOUND, COLLECTION_NAME_INVALID, NAME_EXISTS. */
@@ -103,9 +107,10 @@ export class Catalog {
     readonly waitForSync: boolean;
   }): Promise<CollectionInfo> {
     const { database, name } = request;
-    if (!collectionPattern.test(name)) throw shardingError('COLLECTION_NAME_INVALID', `illegal collection name ${JSON.stringify(name)}`);
-    const parent = await this.#metadata.read(databaseKey(database));
-    if (!parent) throw shardingError('DATABASE_NOT_FOUND', `database not found: ${database}`);
+    if (!collectionPattern.test(name))
+      throw shardingError('COLLECTION_NAME_INVALID', `illegal collection name ${JSON.stringify(shown(name))}`);
+    const parent = databasePattern.test(database) ? await this.#metadata.read(databaseKey(database)) : undefined;
+    if (!parent) throw shardingError('DATABASE_NOT_FOUND', `database not found: ${shown(database)}`);
     const info: CollectionInfo = { ...request, id: await this.#nextId() };
     // The database must still be there when the collection appears.
     const guard = [{ key: parent.key, revision: parent.revision }];

@@ -117,6 +117,23 @@ describe('Catalog (R4)', () => {
     await expect(create('_system', name)).rejects.toMatchObject({ code: 'COLLECTION_NAME_INVALID' });
   });
 
+  it.each(['x'.repeat(257), 'x'.repeat(5_000), 'x'.repeat(1_000_000), '', 'a/b', 'ä', 'a\u0000'])(
+    'what no name can be names nothing and is not asked of the metadata store (%.20j)',
+    async (name) => {
+      metadata.fail = new Error('asked for a key that no entry can have');
+      expect(await catalog.findCollection('_system', name)).toBeUndefined();
+      for (const lookUp of [() => catalog.database(name), () => catalog.collection(name, 'books'), () => create(name, 'books')]) {
+        const error = await lookUp().catch((thrown: Error) => thrown);
+        expect(error).toMatchObject({ code: 'DATABASE_NOT_FOUND' });
+        expect((error as Error).message.length).toBeLessThan(400);
+      }
+      await expect(catalog.dropDatabase(name)).rejects.toMatchObject({ code: 'DATABASE_NOT_FOUND' });
+      metadata.fail = undefined;
+      for (const lookUp of [() => catalog.collection('_system', name), () => catalog.dropCollection('_system', name)])
+        await expect(lookUp()).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+    },
+  );
+
   it('refuses a second of a name, and what has no database', async () => {
     await catalog.createDatabase('d');
     await create('d', 'books');

@@ -7,6 +7,7 @@ export { DocumentStore, type DocumentStoreParts, type TransactionOutcome } from 
 export { storageError, storageErrors } from './errors.js';
 export { GarbageCollector } from './GarbageCollector.js';
 export { HybridLogicalClock } from './HybridLogicalClock.js';
+export { isDocumentKey } from './isDocumentKey.js';
 export type { MergeOptions } from './mergeDocuments.js';
 export { type StorageOptions, storageOptions } from './options.js';
 export type { StoredDocument } from './StoredDocument.js';

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { utf8 } from '../../src/base/index.js';
 import { Gateway, type GatewayOptions, gatewayOptions, type Route, type RouteContext } from '../../src/gateway/index.js';
@@ -31,7 +31,27 @@ const waiting = ({ parameters, signal }: RouteContext): Promise<HttpResponse> =>
     signal.addEventListener('abort', heeds, { once: true });
   });
 
+const chunk = new Uint8Array(65_536);
+const chunks = async function* (count: number) {
+  for (let i = 0; i < count; i++) yield chunk;
+};
+/** 32 MiB, more than the buffers of a connection take. */
+const large = (how: string | undefined): HttpResponse['body'] => (how === 'whole' ? new Uint8Array(512 * chunk.length) : chunks(512));
+/** Says something, and the rest much later. */
+const slow = async function* () {
+  yield utf8.encode('first ');
+  await new NodeClock().sleep(500);
+  yield utf8.encode('last');
+};
+
 const routes: readonly Route[] = [
+  {
+    method: 'GET',
+    pattern: '/large/:how',
+    style: 'arango',
+    handle: async ({ parameters }) => ({ status: 200, headers: {}, body: large(parameters['how']) }),
+  },
+  { method: 'GET', pattern: '/slow', style: 'arango', handle: async () => ({ status: 200, headers: {}, body: slow() }) },
   { method: 'GET', pattern: '/_api/thing/:key', style: 'arango', handle: async ({ parameters }) => responses.arango(200, parameters) },
   {
     method: 'POST',
@@ -335,5 +355,48 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
     });
     expect(sent).toBeLessThan(50_000_000);
     await works();
+  });
+
+  describe('clients that do not read', () => {
+    beforeEach(async () => {
+      await gateway.stop();
+      await start({ answerIdleMs: 100, answersUnsentBytesMax: 1_024 });
+    });
+    const unread = (path: string): Promise<Socket> =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(`${open(path)}\r\n`));
+        socket.on('error', () => undefined);
+        socket.once('readable', () => resolve(socket)); // the head has come; nothing is read of it
+      });
+
+    it.each(['whole', 'streamed'])('take no memory beyond the limit: others get a retryable 503 until they are cut (%s)', async (how) => {
+      const sockets = [await unread(`/large/${how}`)];
+      const refused = await ask('GET /_api/thing/a');
+      expect(refused).toMatchObject({ status: 503, body: arango(503, 21002, 'ANSWERS_UNSENT') });
+      expect(refused.headers).toContain('retry-after: 1');
+      let tries = 0;
+      while ((await ask('GET /_api/thing/a')).status === 503) tries++;
+      expect(tries).toBeLessThan(10_000);
+      await works();
+      for (const socket of sockets) socket.destroy();
+    });
+
+    it('free what waited for them when they close', async () => {
+      const socket = await unread('/large/whole');
+      expect((await ask('GET /_api/thing/a')).status).toBe(503);
+      socket.resetAndDestroy();
+      while ((await ask('GET /_api/thing/a')).status === 503);
+      await works();
+    });
+
+    it.each(['whole', 'streamed'])('are not those that read: a large answer arrives (%s)', async (how) => {
+      const answer = await fetch(`http://127.0.0.1:${port}/large/${how}`);
+      expect((await answer.arrayBuffer()).byteLength).toBe(512 * chunk.length);
+      await works();
+    });
+
+    it('are not those whose answer is still being made', async () => {
+      expect(await (await fetch(`http://127.0.0.1:${port}/slow`)).text()).toBe('first last');
+    });
   });
 });

@@ -11,6 +11,7 @@ import type { EvaluationContext } from './EvaluationContext.js';
 import { rangeValues } from './rangeValues.js';
 import { type OpenObject, setOwn } from './setOwn.js';
 import { sizeOfValue } from './sizeOfValue.js';
+import { textSteps } from './textSteps.js';
 import { toNumber } from './toNumber.js';
 import { toText } from './toText.js';
 import { attributeOf, isArray, isTrue } from './valueKinds.js';
@@ -185,6 +186,7 @@ function compileCall(expression: Of<'call'>): CompiledExpression {
     for (const value of values) countArgument(value, definition.walks, context);
     const result = evaluated(definition, values, context);
     context.allocate(bytesOf.result(result));
+    if (typeof result === 'string') context.step(textSteps.ofCopy(result.length));
     return result;
   };
 }
@@ -199,14 +201,15 @@ function evaluated(definition: FunctionDefinition, values: readonly JsonValue[],
   }
 }
 
-/** Functions may split a text into its characters: texts beyond this length are counted as if they did. */
+/** Functions may split a text into its characters: the memory for texts beyond this length is counted as if they did. */
 const shortTextCharacters = 65_536;
 const splitCharacterBytes = 24;
 
 function countArgument(value: JsonValue, walks: boolean, context: EvaluationContext): void {
   if (typeof value === 'string') {
+    context.step(textSteps.ofWalk(value.length));
     if (value.length <= shortTextCharacters) return;
-    context.step(value.length >> 2);
+    context.step(textSteps.ofWalk(value.length)); // of the memory that its characters take
     context.allocate(splitCharacterBytes * value.length);
   } else if (walks) countNodes(value, context);
   else if (isArray(value)) context.step(value.length);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/index.js';
+import { regexFunctions } from '../functions/regexFunctions.js';
+import { stringFunctions } from '../functions/stringFunctions.js';
 import { planQuery } from '../planQuery.js';
 import { compileExpression } from './compileExpression.js';
 import type { EvaluationContext } from './EvaluationContext.js';
@@ -34,6 +36,17 @@ const evaluate = (text: string, bindVars: { [name: string]: JsonValue } = {}) =>
     if (node.kind === 'Return') return { value: compileExpression(node.value)(row, bounds), bounds };
   }
   throw new Error('no RETURN');
+};
+
+/** Without bounds of the query. */
+const evaluateLoose = (text: string, bindVars: { [name: string]: JsonValue }): JsonValue => {
+  const row: JsonValue[] = [];
+  const loose = { ...new Bounds(), step: () => undefined, allocate: () => undefined, memoryLimitBytes: 1e12 };
+  for (const node of planQuery({ text: `RETURN ${text}`, bindVars }).nodes) {
+    if (node.kind === 'Calculation') row[node.variable] = compileExpression(node.expression)(row, loose);
+    if (node.kind === 'Return') return compileExpression(node.value)(row, loose);
+  }
+  return null;
 };
 
 const list = Array.from({ length: 2000 }, (_, i) => i);
@@ -88,16 +101,86 @@ describe('what a short expression can make', () => {
   });
 });
 
-describe('what the process could not hold', () => {
-  const loose = { ...new Bounds(), step: () => undefined, allocate: () => undefined, memoryLimitBytes: 1e12 };
-  const make = (text: string) => {
-    const row: JsonValue[] = [];
-    for (const node of planQuery({ text: `RETURN ${text}`, bindVars: {} }).nodes) {
-      if (node.kind === 'Calculation') row[node.variable] = compileExpression(node.expression)(row, loose);
-      if (node.kind === 'Return') return compileExpression(node.value)(row, loose);
-    }
-    return null;
+describe('work on texts counts steps in proportion to them', () => {
+  const others: { readonly [name: string]: string } = {
+    CONCAT: '@text, "x"',
+    CONCAT_SEPARATOR: '"-", @text, "x"',
+    REPEAT: '"x", LENGTH(@text)',
+    SUBSTRING: '@text, 1',
+    LEFT: '@text, 3',
+    RIGHT: '@text, 3',
+    SPLIT: '@text, "a"',
+    SUBSTITUTE: '@text, "a", "b"',
+    CONTAINS: '@text, "z"',
+    FIND_FIRST: '@text, "z"',
+    FIND_LAST: '@text, "z"',
+    STARTS_WITH: '@text, "z"',
+    LIKE: '@text, "z%"',
+    JSON_PARSE: '@json',
+    LEVENSHTEIN_DISTANCE: '@text, "z"',
+    REGEX_TEST: '@text, "z"',
+    REGEX_MATCHES: '@text, "z"',
+    REGEX_SPLIT: '@text, "a"',
+    REGEX_REPLACE: '@text, "a", "b"',
   };
+  const counted = (text: string, length: number): number => {
+    const letters = 'a'.repeat(length);
+    const row: JsonValue[] = [];
+    let steps = 0;
+    const count = (more: number): void => {
+      steps += more;
+    };
+    const context = { ...new Bounds(), step: count, allocate: () => undefined, memoryLimitBytes: 1e12 };
+    const bindVars = Object.fromEntries(
+      Object.entries({ text: letters, json: `"${letters}"`, list: [letters, letters] }).filter(([name]) => text.includes(`@${name}`)),
+    );
+    for (const node of planQuery({ text: `RETURN ${text}`, bindVars }).nodes) {
+      if (node.kind === 'Calculation') row[node.variable] = compileExpression(node.expression)(row, context);
+      if (node.kind === 'Return') compileExpression(node.value)(row, context);
+    }
+    return steps;
+  };
+  const calls = Object.keys({ ...stringFunctions, ...regexFunctions }).map((name) => `${name}(${others[name] ?? '@text'})`);
+
+  it.each([...calls, 'JSON_STRINGIFY(@list)', 'CONCAT(@list)', 'CONCAT_SEPARATOR("", @list)', 'TO_STRING(@text)', 'REVERSE(@text)'])(
+    '%s',
+    (call) => {
+      for (const length of [16_000, 60_000, 70_000]) expect(counted(call, length)).toBeGreaterThanOrEqual(length / 16);
+    },
+  );
+
+  it('many substitutions, and separators, count as often as they are looked for', () => {
+    const texts = JSON.stringify(Array.from({ length: 100 }, (_, i) => `z${i}`));
+    for (const call of [`SUBSTITUTE(@text, ${texts})`, `SPLIT(@text, ${texts})`])
+      expect(counted(call, 16_000)).toBeGreaterThanOrEqual((100 * 16_000) / 16);
+  });
+});
+
+describe('a text that would be too long is null before it is made', () => {
+  it.each(['REPEAT("ab", 10000000)', 'REPEAT("", 100, REPEAT("x", 1000000))', 'CONCAT(@texts)', 'CONCAT_SEPARATOR(", ", @texts)'])(
+    '%s',
+    (call) => {
+      const texts = Array.from({ length: 2000 }, () => 'x'.repeat(10_000));
+      const answer = evaluateLoose(call, call.includes('@') ? { texts } : {});
+      expect(answer).toBeNull();
+    },
+  );
+
+  it.each<[string, string]>([
+    ['REPEAT("ab", 3)', 'ababab'],
+    ['REPEAT("ab", 3, "-")', 'ab-ab-ab'],
+    ['REPEAT("ab", 1, "-")', 'ab'],
+    ['REPEAT("ab", 0, "-")', ''],
+    ['REPEAT("", 3, "-")', '--'],
+    ['CONCAT_SEPARATOR("-", "a", [null, "b"], null)', 'a-b'],
+    ['CONCAT_SEPARATOR("-", [])', ''],
+  ])('%s → %j', (call, value) => {
+    expect(evaluate(call).value).toBe(value);
+  });
+});
+
+describe('what the process could not hold', () => {
+  const make = (text: string) => evaluateLoose(text, {});
   it.each(['REGEX_REPLACE(REPEAT("a", 100000), "a", REPEAT("b", 10000))', 'SUBSTITUTE(REPEAT("a", 100000), "a", REPEAT("b", 10000))'])(
     '%s is a typed error',
     (text) => {

@@ -2,6 +2,7 @@ import { isObject, type JsonValue, sha256Hex, utf8 } from '../../base/index.js';
 import { demandDepth } from '../evaluation/demandDepth.js';
 import type { EvaluationContext } from '../evaluation/EvaluationContext.js';
 import { matchesLike } from '../evaluation/textPatterns.js';
+import { textSteps } from '../evaluation/textSteps.js';
 import { toNumber } from '../evaluation/toNumber.js';
 import { toText } from '../evaluation/toText.js';
 import { isArray, isTrue } from '../evaluation/valueKinds.js';
@@ -13,10 +14,18 @@ const many = Number.POSITIVE_INFINITY;
 const text = (values: Arguments, index: number): string => toText(argumentOr(values, index, null));
 const characters = (value: string): string[] => [...value];
 
-const bounded = (result: string, context: EvaluationContext): JsonValue => {
-  if (result.length <= aqlLimits.stringCharactersMax) return result;
+/** Looks at the length before the text is made. */
+const isBounded = (length: number, context: EvaluationContext): boolean => {
+  if (length <= aqlLimits.stringCharactersMax) return true;
   context.warn(32, `a string of more than ${aqlLimits.stringCharactersMax} characters was not made`);
-  return null;
+  return false;
+};
+
+const bounded = (result: string, context: EvaluationContext): JsonValue => (isBounded(result.length, context) ? result : null);
+
+const joined = (parts: readonly string[], separator: string, context: EvaluationContext): JsonValue => {
+  const length = parts.reduce((sum, part) => sum + part.length, separator.length * Math.max(0, parts.length - 1));
+  return isBounded(length, context) ? parts.join(separator) : null;
 };
 
 const lengthOf = (value: JsonValue): number => {
@@ -53,11 +62,12 @@ const trimBoth = (values: Arguments): string => {
   return trim(values, side !== 2, side !== 1);
 };
 
-const split = (values: Arguments): JsonValue => {
+const split = (values: Arguments, context: EvaluationContext): JsonValue => {
   const limit = values.length > 2 ? Math.trunc(toNumber(values[2] as JsonValue)) : undefined;
   const separator = argumentOr(values, 1, null);
   if (values.length < 2) return [text(values, 0)];
   const separators = isArray(separator) ? separator.map(toText) : [toText(separator)];
+  context.step(separators.length * textSteps.ofWalk(text(values, 0).length));
   const parts = separators.reduce((pieces, one) => pieces.flatMap((piece) => piece.split(one)), [text(values, 0)]);
   return limit === undefined || limit < 0 ? parts : parts.slice(0, limit);
 };
@@ -71,11 +81,12 @@ const substitutions = (values: Arguments): readonly (readonly [string, string])[
 };
 
 /** One pass over the text: what a substitution wrote is not searched again. */
-const substitute = (values: Arguments): string => {
+const substitute = (values: Arguments, context: EvaluationContext): string => {
   const pairs = substitutions(values).filter(([from]) => from !== '');
   const limitAt = isObject(values[1] as JsonValue) ? 2 : 3;
   let left = values.length > limitAt ? toNumber(values[limitAt] as JsonValue) : many;
   const source = text(values, 0);
+  context.step(pairs.length * textSteps.ofWalk(source.length));
   let result = '';
   let offset = 0;
   while (offset < source.length) {
@@ -170,26 +181,23 @@ const toHex = (bytes: Uint8Array): string => {
 const repeat = (values: Arguments, context: EvaluationContext): JsonValue => {
   const count = Math.trunc(toNumber(values[1] as JsonValue));
   if (count < 0) return wrongType(context, 'REPEAT');
-  const separator = text(values, 2);
-  if ((text(values, 0).length + separator.length) * count > aqlLimits.stringCharactersMax)
-    return bounded(' '.repeat(aqlLimits.stringCharactersMax + 1), context);
-  return Array.from({ length: count }, () => text(values, 0)).join(separator);
+  const [one, separator] = [text(values, 0), text(values, 2)];
+  if (count === 0) return '';
+  if (!isBounded((one.length + separator.length) * count - separator.length, context)) return null;
+  return (one + separator).repeat(count - 1) + one;
 };
 
-const concatSeparator = (values: Arguments): string => {
+const concatSeparator = (values: Arguments, context: EvaluationContext): JsonValue => {
   const parts = values.slice(1).flatMap((value) => (isArray(value) ? value : [value]));
-  return parts
-    .filter((part) => part !== null)
-    .map(toText)
-    .join(text(values, 0));
+  return joined(parts.filter((part) => part !== null).map(toText), text(values, 0), context);
 };
 
 /** Strings: positions and lengths count Unicode characters. */
 export const stringFunctions: FunctionTable = {
   CONCAT: pure(1, many, (values, context) =>
-    bounded((values.length === 1 && isArray(values[0]) ? values[0] : values).map(toText).join(''), context),
+    joined((values.length === 1 && isArray(values[0]) ? values[0] : values).map(toText), '', context),
   ),
-  CONCAT_SEPARATOR: pure(2, many, (values, context) => bounded(concatSeparator(values), context)),
+  CONCAT_SEPARATOR: pure(2, many, concatSeparator),
   LENGTH: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
   COUNT: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
   CHAR_LENGTH: pure(1, 1, (values) => characters(text(values, 0)).length),
@@ -209,7 +217,7 @@ export const stringFunctions: FunctionTable = {
   LTRIM: pure(1, 2, (values) => trim(values, true, false)),
   RTRIM: pure(1, 2, (values) => trim(values, false, true)),
   SPLIT: pure(1, 3, split),
-  SUBSTITUTE: pure(2, 4, (values, context) => bounded(substitute(values), context)),
+  SUBSTITUTE: pure(2, 4, (values, context) => bounded(substitute(values, context), context)),
   CONTAINS: pure(2, 3, contains),
   FIND_FIRST: pure(2, 4, (values) => find(values, false)),
   FIND_LAST: pure(2, 4, (values) => find(values, true)),

@@ -19,6 +19,9 @@ export interface InferCall {
   readonly sharedKey: string | undefined;
 }
 
+/** Of a row that names no time of its own: it ends with its batch, which has no less. */
+const timeoutMsDefault = 30_000;
+
 type CallPart = 'prompt' | 'domain' | 'adapter' | 'system' | 'schema' | 'context' | 'options';
 
 /** Turns rows into calls: evaluates the parts of an Infer node, checks its options, builds the messages. */
@@ -93,7 +96,7 @@ export class InferCalls {
     { constraint, ...routing }: Pick<ClusterRequest, 'domain' | 'route'> & { readonly constraint: Constraint | undefined },
     options: InferOptions,
   ): Omit<ClusterRequest, 'requestId'> {
-    const { seed } = options;
+    const { seed, timeout_ms: timeoutMs } = options;
     return {
       model: this.#node.model,
       messages,
@@ -115,7 +118,8 @@ export class InferCalls {
       },
       priority: options.priority,
       streamed: false,
-      timeoutMs: options.timeout_ms,
+      timeoutMs: timeoutMs ?? timeoutMsDefault,
+      ...(timeoutMs !== undefined && { entryTimeoutMs: timeoutMs }),
     };
   }
 }

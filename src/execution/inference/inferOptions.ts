@@ -2,19 +2,22 @@ import { z } from 'zod';
 import { isObject, type JsonValue } from '../../base/index.js';
 import { executionError } from '../errors.js';
 
+const stopText = z.string().min(1).max(256);
+
+// Ranges are those of the HTTP surface, so that no number that an engine could not work with gets to one.
 const schema = z.object({
-  max_tokens: z.int().min(1).default(256),
-  temperature: z.number().min(0).default(0),
+  max_tokens: z.int().min(1).max(1_048_576).default(256),
+  temperature: z.number().min(0).max(2).default(0),
   top_p: z.number().gt(0).max(1).default(1),
   top_k: z.int().min(0).default(0),
   min_p: z.number().min(0).max(1).default(0),
   typical_p: z.number().gt(0).max(1).default(1),
-  repetition_penalty: z.number().gt(0).default(1),
+  repetition_penalty: z.number().min(0.01).max(100).default(1),
   presence_penalty: z.number().min(-2).max(2).default(0),
   frequency_penalty: z.number().min(-2).max(2).default(0),
   seed: z.int().optional(),
-  stop: z.union([z.string().transform((text) => [text]), z.array(z.string())]).default([]),
-  timeout_ms: z.int().min(1).default(30_000),
+  stop: z.union([stopText.transform((text) => [text]), z.array(stopText).max(16)]).default([]),
+  timeout_ms: z.int().min(1).max(86_400_000).optional(),
   on_error: z.enum(['null', 'fail', 'entry']).optional(),
   priority: z.enum(['low', 'normal', 'high', 'critical']).default('normal'),
   batch: z.object({ max_rows: z.int().min(1).max(256).default(256) }).default({ max_rows: 256 }),

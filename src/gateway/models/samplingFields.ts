@@ -24,7 +24,8 @@ const fields = {
   top_k: z.int().min(0).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   typical_p: z.number().gt(0).max(1).nullish(),
-  repetition_penalty: z.number().gt(0).max(10).nullish(),
+  // Beyond these a logit leaves the range of its number format.
+  repetition_penalty: z.number().min(0.01).max(100).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   logit_bias: logitBias.nullish(),

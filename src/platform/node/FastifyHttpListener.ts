@@ -1,12 +1,12 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { PassThrough } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type HttpListener, type HttpRefusal, type HttpRequest, type HttpResponse, platformError } from '../index.js';
 import { discardRequest } from './discardRequest.js';
 import { RequestLines } from './RequestLines.js';
 import { type RunningRequest, RunningRequests } from './RunningRequests.js';
 import { readRequestBody } from './readRequestBody.js';
+import { UnsentAnswers } from './UnsentAnswers.js';
 
 type ListenOptions = Parameters<HttpListener['listen']>[0];
 /** What Node's parser reports. */
@@ -39,6 +39,7 @@ export class FastifyHttpListener implements HttpListener {
   async listen(options: ListenOptions): Promise<{ readonly port: number }> {
     const answering = new WeakMap<object, ServerResponse>();
     const lines = new RequestLines();
+    const unsent = new UnsentAnswers({ idleMs: options.answerIdleMs, bytesMax: options.answersUnsentBytesMax });
     const server = fastify({
       logger: false,
       exposeHeadRoutes: false,
@@ -83,7 +84,7 @@ export class FastifyHttpListener implements HttpListener {
     );
     // Methods that fastify does not know have the hook through this; the handler itself never runs.
     server.setNotFoundHandler(() => undefined);
-    server.addHook('onRequest', (request, reply) => answer(request, reply, { options, running: this.#running }));
+    server.addHook('onRequest', (request, reply) => answer(request, reply, { options, running: this.#running, unsent }));
     this.#server = server;
     try {
       await server.listen({ host: options.host, port: options.port });
@@ -106,6 +107,7 @@ export class FastifyHttpListener implements HttpListener {
 interface Refused {
   readonly status: number;
   readonly reason: string;
+  readonly isFull?: boolean;
 }
 
 const expectationFailed = (request: IncomingMessage): Refused => ({
@@ -142,28 +144,34 @@ type Outcome =
 
 const stopping: Outcome = { kind: 'refused', status: 503, reason: 'send the request to another' };
 
-const answer = async (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  given: { readonly options: ListenOptions; readonly running: RunningRequests },
-): Promise<FastifyReply> => {
-  const { options, running } = given;
+const full: Outcome = { kind: 'refused', status: 503, reason: 'clients do not read their answers', isFull: true };
+
+interface Serving {
+  readonly options: ListenOptions;
+  readonly running: RunningRequests;
+  readonly unsent: UnsentAnswers;
+}
+
+const answer = async (request: FastifyRequest, reply: FastifyReply, given: Serving): Promise<FastifyReply> => {
+  const { options, running, unsent } = given;
   const own = running.add(reply.raw);
-  const outcome = await Promise.race([serve(request, options, own), own.late.then(() => stopping)]);
+  const outcome = await Promise.race([serve(request, given, own), own.late.then(() => stopping)]);
   // That the work was cancelled is no answer to a client that is still there.
   const isCancelled = outcome.kind === 'answered' && outcome.response.status === 499 && running.isStopping;
   const last = isCancelled ? stopping : outcome;
-  if (last.kind === 'answered') return send(running.isStopping ? reply.header('connection', 'close') : reply, last.response);
+  if (last.kind === 'answered') return send(running.isStopping ? reply.header('connection', 'close') : reply, last.response, unsent);
   reply.hijack();
   if (last.kind === 'refused') await refuse(request.raw, reply.raw, options, last);
   return reply;
 };
 
-const serve = async (request: FastifyRequest, options: ListenOptions, { signal }: RunningRequest): Promise<Outcome> => {
+const serve = async (request: FastifyRequest, { options, unsent }: Serving, { signal }: RunningRequest): Promise<Outcome> => {
   if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
     return { kind: 'refused', status: 400, reason: 'an HTTP/1.1 request needs a host header' };
+  if (unsent.isFull) return full;
   const read = await readRequestBody(request.raw, options);
   if (read.kind !== 'whole') return read;
+  if (unsent.isFull) return full;
   return { kind: 'answered', response: await options.handler(toHttpRequest(request, read.body, signal)) };
 };
 
@@ -198,38 +206,42 @@ const toHttpRequest = (request: FastifyRequest, body: Buffer, signal: AbortSigna
   };
 };
 
-const send = async (reply: FastifyReply, response: HttpResponse): Promise<FastifyReply> => {
-  reply.code(response.status).headers(response.headers);
-  if (typeof response.body === 'string' || response.body instanceof Uint8Array) {
-    return reply.send(typeof response.body === 'string' ? response.body : Buffer.from(response.body));
+const send = async (reply: FastifyReply, response: HttpResponse, unsent: UnsentAnswers): Promise<FastifyReply> => {
+  const { status, headers, body } = response;
+  reply.code(status).headers(headers);
+  const { hold } = unsent.follow(reply.raw);
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    hold(Buffer.byteLength(body));
+    return reply.send(typeof body === 'string' ? body : Buffer.from(body));
   }
-  const stream = new PassThrough();
-  void pump(response.body, stream);
-  return reply.send(stream);
+  reply.hijack();
+  reply.raw.writeHead(status, reply.getHeaders() as OutgoingHttpHeaders);
+  await pump(body, reply.raw, hold);
+  return reply;
 };
 
 /** Writes under back-pressure; a source that throws cuts the connection, so that half an answer never looks whole. */
-const pump = async (source: AsyncIterable<Uint8Array>, stream: PassThrough): Promise<void> => {
+const pump = async (source: AsyncIterable<Uint8Array>, response: ServerResponse, hold: (bytes: number) => () => void): Promise<void> => {
   try {
     for await (const chunk of source) {
-      if (stream.destroyed) return;
-      if (!stream.write(chunk)) await drained(stream);
+      if (response.destroyed) return;
+      if (!response.write(chunk, hold(chunk.length))) await drained(response);
     }
-    stream.end();
+    response.end();
   } catch (error) {
-    stream.destroy(error as Error);
+    response.destroy(error as Error);
   }
 };
 
-const drained = (stream: PassThrough): Promise<void> =>
+const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
-      stream.off('drain', done);
-      stream.off('close', done);
+      response.off('drain', done);
+      response.off('close', done);
       resolve();
     };
-    stream.once('drain', done);
-    stream.once('close', done);
+    response.once('drain', done);
+    response.once('close', done);
   });
 
 const rawAnswer = ({ status, headers, body }: HttpResponse): string => {
