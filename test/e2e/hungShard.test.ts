@@ -40,6 +40,7 @@ describe('a shard that hangs', () => {
         port: await freePortBlock(shards),
         model: models.chat.name,
         embeddingModel: models.embedding.name,
+        embedding: {},
         adapters: [],
         adapterFolder: undefined,
         sequences: 2,
