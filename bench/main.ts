@@ -1,6 +1,7 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
 import type { BenchResult } from './BenchResult.js';
 import { constraintBench } from './constraint.bench.js';
+import { embeddingBench } from './embedding.bench.js';
 import { engineBench } from './engine.bench.js';
 import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
@@ -13,6 +14,7 @@ import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
   constraint: constraintBench,
+  embedding: embeddingBench,
   engine: engineBench,
   eventLoop: eventLoopBench,
   footprint: footprintBench,
