@@ -65,9 +65,10 @@ export class ClusterModelService {
     const endsMs = this.#clock.monotonicMs() + request.timeoutMs;
     const excluded = new Set<ShardId>();
     let hasText = false;
+    let refused: OstrakaError | undefined;
     try {
       for (let attempt = 1; ; attempt++) {
-        const route = this.#router.reserve(request, excluded);
+        const route = this.#router.reserve(request, excluded, refused);
         try {
           yield { kind: 'routed', routing: route.report };
           for await (const event of this.#attempt(request, route.report, { signal: deadline.signal, endsMs })) {
@@ -78,6 +79,7 @@ export class ClusterModelService {
           return;
         } catch (thrown) {
           const error = toOstrakaError(thrown);
+          refused = error;
           this.#judge(error, route.report.shardId, { requestId: request.requestId, hasText, attempt, gaveUp: deadline.signal.aborted });
           if (!this.#hasUnloaded(error, route.report)) excluded.add(route.report.shardId);
         } finally {

@@ -238,11 +238,15 @@ export class InferenceEngine implements ModelService {
   #checkDeadline(task: GenerationTask, deadlineMs: number | undefined): void {
     const estimate = deadlineMs === undefined ? undefined : this.#scheduler.estimate(task);
     if (estimate === undefined || estimate.endMs * this.#parts.options.deadlineEstimateShare <= (deadlineMs as number)) return;
-    const [estimateMs, queueMs] = [Math.round(estimate.endMs), Math.round(estimate.startMs)];
+    const [estimateMs, queueMs, leftMs] = [estimate.endMs, estimate.startMs, deadlineMs as number].map(Math.round) as [
+      number,
+      number,
+      number,
+    ];
     throw platformError(
       'DEADLINE_UNREACHABLE',
-      `the answer is estimated to take ${estimateMs} ms, ${queueMs} of them in queue; the request has ${deadlineMs} ms`,
-      { data: { estimateMs, queueMs, deadlineMs: deadlineMs as number } },
+      `the answer is estimated to take ${estimateMs} ms, ${queueMs} of them in queue; the request has ${leftMs} ms`,
+      { data: { estimateMs, queueMs, deadlineMs: leftMs } },
     );
   }
 

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { isObject } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { executionError } from '../errors.js';
 
 /** OPTIONS of a call by its schema; names that are not options come back to be warned of. Error INFER_OPTION_INVALID (8106). */

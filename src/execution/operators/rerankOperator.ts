@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { attributeOf, type CompiledExpression, compileExpression, isArray, isObject, type RerankNode, toText } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { attributeOf, type CompiledExpression, compileExpression, isArray, type RerankNode, toText } from '../../aql/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import type { Operator, Row } from '../Block.js';
 import { chunked } from '../chunked.js';
 import { executionError } from '../errors.js';

@@ -10,6 +10,7 @@ import { newId } from './newId.js';
 import { openAiFields } from './openAiFields.js';
 import { routeFields } from './routeFields.js';
 import { type StreamFormat, streamAnswer } from './streamAnswer.js';
+import { toSchedule } from './toSchedule.js';
 
 interface Frame {
   readonly id: string;
@@ -36,8 +37,7 @@ const complete = async (parts: CompletionParts, context: RouteContext): Promise<
       prompt,
       ...route,
       sampling: given.sampling,
-      priority: 'normal',
-      timeoutMs: parts.timeoutMs,
+      ...toSchedule(context.request, { streamed: given.stream, timeoutMs: parts.timeoutMs }),
     };
     return choiceRequests(request, given.choices);
   });

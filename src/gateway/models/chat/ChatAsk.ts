@@ -5,6 +5,8 @@ export interface ChatAsk {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly tools: ToolUse | undefined;
+  /** The answer is read as it comes. */
+  readonly stream: boolean;
   readonly domain: string | undefined;
   readonly domainFallback: 'hash' | 'fail' | undefined;
   /** Answers to one question. */

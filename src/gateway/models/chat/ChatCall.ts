@@ -5,6 +5,7 @@ import type { CompletionParts } from '../CompletionParts.js';
 import { choiceRequests } from '../choiceRequests.js';
 import { newId } from '../newId.js';
 import { routeFields } from '../routeFields.js';
+import { toSchedule } from '../toSchedule.js';
 import type { ChatAnswer } from './ChatAnswer.js';
 import type { ChatAsk } from './ChatAsk.js';
 import type { ChatEvent } from './ChatEvent.js';
@@ -43,8 +44,7 @@ export class ChatCall {
       ...(tools && { tools }),
       ...routeFields.toRoute(this.#ask, this.#context.request.headers),
       sampling,
-      priority: 'normal',
-      timeoutMs: this.#parts.timeoutMs,
+      ...toSchedule(this.#context.request, { streamed: this.#ask.stream, timeoutMs: this.#parts.timeoutMs }),
     };
   }
 }

@@ -32,7 +32,6 @@ const schema = z.looseObject({
 const known = new Set(Object.keys(schema.shape));
 
 export interface ChatRequest extends ChatAsk {
-  readonly stream: boolean;
   readonly includeUsage: boolean;
 }
 

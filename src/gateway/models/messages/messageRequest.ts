@@ -63,9 +63,7 @@ const known = new Set(Object.keys(schema.shape));
 /** Fields that clients send and that change nothing here. */
 const harmless = new Set(['metadata', 'service_tier', 'cache_control', 'inference_geo']);
 
-export interface MessageRequest extends ChatAsk {
-  readonly stream: boolean;
-}
+export type MessageRequest = ChatAsk;
 
 /** Checks the body of Anthropic's messages. Errors: PARAMETER_BAD with `param`, NOT_SUPPORTED. */
 export function messageRequest(body: JsonValue, limits: CompletionLimits): MessageRequest {
@@ -79,10 +77,10 @@ export function messageRequest(body: JsonValue, limits: CompletionLimits): Messa
 /** Checks a body of which only the tokens are to be counted. */
 export function messageCountRequest(body: JsonValue, limits: CompletionLimits): ChatAsk {
   const given = checkBody(countSchema, body);
-  return { ...toAsk(given, limits), sampling: samplingFields.toSampling({ stop: [] }, 1) };
+  return { ...toAsk(given, limits), sampling: samplingFields.toSampling({ stop: [] }, 1), stream: false };
 }
 
-const toAsk = (given: Counted, limits: CompletionLimits): Omit<ChatAsk, 'sampling'> => {
+const toAsk = (given: Counted, limits: CompletionLimits): Omit<ChatAsk, 'sampling' | 'stream'> => {
   checkKnown(given);
   const messages = messageTurns.toMessages(given.messages, given.system ?? undefined);
   checkCount('messages', messages.length, { limits, option: 'messagesMax' });

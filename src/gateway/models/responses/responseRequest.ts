@@ -87,7 +87,6 @@ export type ResponseEcho = Pick<
 >;
 
 export interface ResponseRequest extends ChatAsk {
-  readonly stream: boolean;
   readonly echo: ResponseEcho;
 }
 
