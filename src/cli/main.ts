@@ -47,6 +47,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--accept-empty-store', 'start shards whose data folder was lost; its documents are given up', false)
     .option('--sample', 'load the sample database and its adapters', false)
     .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')
     .option('--json', 'print events as JSON lines', false)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onAbort } from '../../base/index.js';
 import { cliError } from '../errors.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
@@ -23,6 +24,7 @@ export interface UpFlags {
   readonly adapterFolder?: string;
   readonly sequences: number;
   readonly context: number;
+  readonly acceptEmptyStore: boolean;
   readonly sample: boolean;
   readonly recordFrames?: string;
   readonly json: boolean;
@@ -56,8 +58,9 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     onEvent: (event) => reporter.event(event),
   });
   try {
-    const stopped = new Promise<'stopped'>((done) => stopping.signal.addEventListener('abort', () => done('stopped'), { once: true }));
-    const ready = await Promise.race([processes.start(prepared), stopped]);
+    // A Ctrl-C during what was before has aborted already, and says so only once.
+    const stopped = new Promise<'stopped'>((done) => onAbort(stopping.signal, () => done('stopped')));
+    const ready = stopping.signal.aborted ? 'stopped' : await Promise.race([processes.start(prepared), stopped]);
     if (ready !== 'stopped') {
       if (options.withSample)
         await loadSample({
@@ -87,6 +90,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,
   contextTokens: flags.context,
+  acceptEmptyStore: flags.acceptEmptyStore,
   withSample: flags.sample,
   isJson: flags.json,
   recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),

@@ -12,6 +12,8 @@ export interface UpOptions {
   readonly adapterFolder: string | undefined;
   readonly sequences: number;
   readonly contextTokens: number;
+  /** Shards start with stores that are not those they had. */
+  readonly acceptEmptyStore: boolean;
   readonly withSample: boolean;
   readonly isJson: boolean;
   /** Diagnosis: a folder where every shard appends the frames it receives. */

@@ -130,7 +130,13 @@ const configOf = (
         chatModel: given.models.chat,
         embeddingModel: given.models.embedding,
       },
-      process: { shardId, httpPort: options.port + index, rpcPort: options.port + 100 + index, adapters: given.adapters },
+      process: {
+        shardId,
+        httpPort: options.port + index,
+        rpcPort: options.port + 100 + index,
+        adapters: given.adapters,
+        acceptEmptyStore: options.acceptEmptyStore,
+      },
     },
   };
 };
