@@ -46,7 +46,7 @@ describe('a shard that hangs', () => {
         sequences: 2,
         contextTokens: 512,
         acceptEmptyStore: false,
-      withSample: false,
+        withSample: false,
         isJson: true,
         recordFramesFolder: undefined,
       },
