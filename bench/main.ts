@@ -2,6 +2,7 @@
 import type { BenchResult } from './BenchResult.js';
 import { batchedBench } from './batched.bench.js';
 import { constraintBench } from './constraint.bench.js';
+import { embeddingBench } from './embedding.bench.js';
 import { engineBench } from './engine.bench.js';
 import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
@@ -17,6 +18,7 @@ import { writesBench } from './writes.bench.js';
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
   batched: batchedBench,
   constraint: constraintBench,
+  embedding: embeddingBench,
   engine: engineBench,
   eventLoop: eventLoopBench,
   footprint: footprintBench,

@@ -19,6 +19,7 @@ const leaking = (service: ModelService): ModelService => {
     adapters: () => service.adapters(),
     figures: () => service.figures(),
     embed: (request, signal) => service.embed(request, signal),
+    rerank: (request, signal) => service.rerank(request, signal),
     tokenize: (model, text, signal) => service.tokenize(model, text, signal),
     detokenize: (model, tokens, signal) => service.detokenize(model, tokens, signal),
     loadAdapter: (adapter, signal) => service.loadAdapter(adapter, signal),

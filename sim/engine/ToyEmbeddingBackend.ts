@@ -1,5 +1,5 @@
 import { assert, utf8 } from '../../src/base/index.js';
-import type { EmbeddingBackend } from '../../src/platform/index.js';
+import type { EmbeddingBackend, EmbeddingFacts } from '../../src/platform/index.js';
 import { hashToken } from './hashToken.js';
 
 const dimensions = 64;
@@ -7,10 +7,19 @@ const textTokensMax = 256;
 const packTokensMax = 128;
 const beginToken = 1;
 const endToken = 2;
+const vocabularySize = 2 ** 31;
 
-/** An embedding model without weights: words hashed into tokens, tokens into signs, summed. Texts that share words are near. */
+/**
+ * An embedding model without weights: words hashed into tokens, tokens into signs, summed. Texts that share words are near. As a
+ * cross-encoder it counts the words that both texts of a pair have.
+ */
 export class ToyEmbeddingBackend implements EmbeddingBackend {
-  readonly facts = { dimensions, textTokensMax, packTokensMax };
+  readonly facts: EmbeddingFacts;
+
+  constructor(facts: Partial<Pick<EmbeddingFacts, 'gives' | 'dimensionsShorter'>> = {}) {
+    const tokens = { beginTokens: [beginToken], endTokens: [endToken], separatorTokens: [endToken] };
+    this.facts = { gives: 'vector', dimensionsShorter: [], dimensions, textTokensMax, packTokensMax, vocabularySize, ...tokens, ...facts };
+  }
 
   tokenize(text: string): Int32Array {
     const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -21,7 +30,7 @@ export class ToyEmbeddingBackend implements EmbeddingBackend {
     const tokens = texts.reduce((total, text) => total + text.length, 0);
     const tokensMax = texts.length === 1 ? textTokensMax : packTokensMax;
     assert(tokens > 0 && tokens <= tokensMax, 'a pack fits into one pass', { tokens, tokensMax });
-    return texts.map(vectorOf);
+    return texts.map(this.facts.gives === 'vector' ? vectorOf : scoreOf);
   }
 
   close(): void {}
@@ -38,4 +47,11 @@ function vectorOf(text: Int32Array): Float32Array {
   }
   const length = Math.hypot(...sums) || 1;
   return sums.map((sum) => sum / length);
+}
+
+function scoreOf(pair: Int32Array): Float32Array {
+  const border = pair.indexOf(endToken);
+  const asked = pair.subarray(1, border);
+  const found = asked.filter((token) => pair.subarray(border).includes(token));
+  return Float32Array.of(found.length - asked.length / 2);
 }

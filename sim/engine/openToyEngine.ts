@@ -1,5 +1,5 @@
 import type { InferenceOptions } from '../../src/inference/index.js';
-import type { EngineConfig, Logger, Random, StepBackend } from '../../src/platform/index.js';
+import type { EmbeddingBackend, EngineConfig, Logger, Random, StepBackend } from '../../src/platform/index.js';
 import { type AssembledEngine, assembleEngine } from '../../src/shard/index.js';
 import { QuickClock } from './QuickClock.js';
 import { SimStepPacer, simStepCost } from './SimStepPacer.js';
@@ -17,6 +17,8 @@ export interface ToyEngineOptions {
   readonly inference?: Partial<InferenceOptions>;
   /** Wraps the toy, for tests that watch or break its calls, from the first request on: the engine then does not try the toy at its start. */
   readonly wrap?: (backend: StepBackend) => StepBackend;
+  /** Instead of the toy one. */
+  readonly embeddingBackend?: EmbeddingBackend;
 }
 
 export interface ToyEngine {
@@ -46,7 +48,7 @@ export function openToyEngine(options: ToyEngineOptions): ToyEngine {
   const toy = new ToyStepBackend({ sequences, contextTokens, script });
   const platform = {
     stepBackend: wrap === undefined ? toy : wrap(toy),
-    embeddingBackend: new ToyEmbeddingBackend(),
+    embeddingBackend: options.embeddingBackend ?? new ToyEmbeddingBackend(),
     pacer: new SimStepPacer(clock, simStepCost),
     clock,
     random,

@@ -64,7 +64,7 @@ export const aqlErrors = {
   ),
   AQL_MODEL_OPTION_INVALID: row(
     8106,
-    'An option of INFER or EMBED has a wrong type or range.',
+    'An option of INFER, EMBED or RERANK has a wrong type or range.',
     'See the options of INFER in docs/reference/aql.md.',
   ),
   AQL_ACCESS_AFTER_WRITE: row(

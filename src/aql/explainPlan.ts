@@ -105,6 +105,7 @@ class Explainer {
         return { collection: node.collection, ...this.#texts({ key: node.key, document: node.document }), options: { ...node.options } };
       case 'Infer':
       case 'Embed':
+      case 'Rerank':
         return this.#modelCall(node);
       case 'Gather':
         return this.#gather(node);
@@ -136,21 +137,9 @@ class Explainer {
     };
   }
 
-  #modelCall(node: Extract<PlanNode, { readonly kind: 'Infer' | 'Embed' }>): Details {
+  #modelCall(node: Extract<PlanNode, { readonly kind: 'Infer' | 'Embed' | 'Rerank' }>): Details {
     const { model, variable, options, guards } = node;
-    const own =
-      node.kind === 'Embed'
-        ? this.#texts({ input: node.input, options })
-        : this.#texts({
-            prompt: node.prompt,
-            domain: node.domain,
-            adapter: node.adapter,
-            system: node.system,
-            schema: node.schema,
-            context: node.context,
-            options,
-          });
-    return { outVariable: this.#nameOf(variable), model, ...own, ...this.#guards(guards) };
+    return { outVariable: this.#nameOf(variable), model, ...this.#texts({ ...partsOfCall(node), options }), ...this.#guards(guards) };
   }
 
   #gather(node: Extract<PlanNode, { readonly kind: 'Gather' }>): Details {
@@ -170,6 +159,13 @@ class Explainer {
     };
   }
 }
+
+const partsOfCall = (node: Extract<PlanNode, { readonly kind: 'Infer' | 'Embed' | 'Rerank' }>) => {
+  if (node.kind === 'Embed') return { input: node.input };
+  if (node.kind === 'Rerank') return { query: node.query, list: node.list, top: node.top };
+  const { prompt, domain, adapter, system, schema, context } = node;
+  return { prompt, domain, adapter, system, schema, context };
+};
 
 const greatestId = (nodes: readonly PlanNode[]): number =>
   nodes.reduce((greatest, node) => {

@@ -25,6 +25,7 @@ export type {
   ModificationNode,
   ModificationOptions,
   PlanNode,
+  RerankNode,
   SortKey,
 } from './plan/PlanNode.js';
 export type { PlanWarning, QueryPlan } from './plan/QueryPlan.js';

@@ -36,6 +36,10 @@ const rejected: readonly (readonly [string, string, string])[] = [
   ['RETURN @', '1:8', 'name of a bind parameter'],
   ['REMOVE d', '1:9', 'expected IN'],
   ["EMBED 'm'", '1:10', 'a text or an array of texts'],
+  ["RERANK 'm'", '1:11', 'a query after the model'],
+  ["RETURN RERANK 'm' 'q'", '1:22', 'expected OVER'],
+  ["RETURN RERANK 'm' 'q' OVER", '1:27', 'an array of texts or objects after OVER'],
+  ["RETURN RERANK 'm' 'q' OVER [] TOP", '1:34', 'a number after TOP'],
 ];
 
 describe('parseAql: errors carry line, column and what was expected (R13)', () => {
@@ -77,7 +81,6 @@ describe('parseAql: errors carry line, column and what was expected (R13)', () =
     ['UPSERT {a: 1} INSERT {a: 1} UPDATE {} IN c', 'UPSERT', 'R13'],
     ['FOR d IN c WINDOW {preceding: 1} RETURN 1', 'WINDOW', 'R13'],
     ['FOR d IN v SEARCH d.a == 1 RETURN d', 'SEARCH', 'R10'],
-    ["RETURN RERANK 'm' 'q' OVER []", 'RERANK', 'R14'],
     ["INFER 'm' 'q' STREAM", 'STREAM', 'R14'],
     ["RETURN INFER 'm' 'q' CONTEXT EACH q IN (RETURN 1)", 'CONTEXT EACH', 'R16'],
     ['LLM MODEL LIST', 'LLM MODEL', 'R14'],
@@ -135,6 +138,8 @@ describe('parseAql: INFER, EMBED and their tail words are words, not reserved on
     'FOR llm IN [1] RETURN llm.infer',
     'LET infer = [1] RETURN infer[0]',
     'RETURN INFER("m", "p")',
+    'FOR rerank IN [1] LET over = rerank LET top = over RETURN {rerank, over, top}',
+    'RETURN RERANK("m", "q", ["a"])',
   ])('%s', (text) => expect(() => parseAql(text)).not.toThrow());
 
   it.each([

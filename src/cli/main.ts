@@ -21,6 +21,8 @@ const decimal =
     throw new InvalidArgumentError(`must be a number from ${min} to ${max}.`);
   };
 
+const lengths = (text: string): readonly number[] => text.split(',').map(integer(1, 65_536));
+
 const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
 
 /** Commands load their own parts only when they run: `--help` and `query` must not wait for the engine's libraries. */
@@ -38,7 +40,9 @@ const buildProgram = async (): Promise<Command> => {
     .option('--data <folder>', 'data folder', 'ostraka-data')
     .option('--port <port>', 'HTTP of the first shard; shard i on port+i, RPC on port+100+i', integer(1, 65_000), 8529)
     .option('--model <name|file>', 'chat model: a name of `model list`, or a GGUF file', 'default')
-    .option('--embedding-model <name|file>', 'embedding model', 'default')
+    .option('--embedding-model <name|file>', 'embedding model, or a cross-encoder for RERANK', 'default')
+    .option('--embedding-pooling <mean|cls|last>', 'which rows of a text become its vector; otherwise as the model file says')
+    .option('--embedding-dimensions <list>', 'lengths that vectors may be cut to (Matryoshka), such as 256,128', lengths)
     .option('--adapter <domain=file>', 'LoRA adapter of a domain; the k-th goes to shard k mod N; repeatable', collect, [])
     .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)

@@ -1,5 +1,14 @@
 import { type JsonValue, type OstrakaError, type ShardId, toOstrakaError } from '../base/index.js';
-import type { Clock, EmbedRequest, EmbedResult, GenerateEvent, Logger, ModelService } from '../platform/index.js';
+import type {
+  Clock,
+  EmbedRequest,
+  EmbedResult,
+  GenerateEvent,
+  Logger,
+  ModelService,
+  RerankRequest,
+  RerankResult,
+} from '../platform/index.js';
 import { deadlineSignal, type RemoteExecutor } from '../rpc/index.js';
 import { BatchScatter } from './BatchScatter.js';
 import type { BatchResult, ClusterAnswer, ClusterEvent, ClusterRequest, RoutingReport, ScatterReport } from './ClusterRequest.js';
@@ -109,6 +118,11 @@ export class ClusterModelService {
   /** Embeds on this shard: texts do not leave it (R28). */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
     return this.#local.embed(request, signal);
+  }
+
+  /** Scores documents by the model of this shard. */
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
+    return this.#local.rerank(request, signal);
   }
 
   /** Token ids, by the model of this shard. */

@@ -14,6 +14,8 @@ import {
   type OrderedStore,
   platformError,
   type Random,
+  type RerankRequest,
+  type RerankResult,
   type StoreEntry,
   type Transport,
 } from '../platform/index.js';
@@ -180,11 +182,23 @@ class ScriptedModels {
     const finishReason = text.length < prompt.length ? ('length' as const) : ('stop' as const);
     return { kind: 'answer', answer: { text, logprobs: [], finishReason, usage, timing, routing } };
   }
+  readonly embeddings: EmbedRequest[] = [];
+  readonly rankings: RerankRequest[] = [];
   embedOn(shardId: ShardId) {
-    return async ({ texts }: EmbedRequest) => {
+    return async (request: EmbedRequest) => {
+      const { texts, truncate } = request;
+      this.embeddings.push(request);
       this.embedded.set(shardId, [...(this.embedded.get(shardId) ?? []), ...texts]);
-      return { vectors: texts.map((text) => [text.length, 1]), promptTokens: texts.length };
+      const tokensLeftOut = texts.map((text) => Math.max(0, text.length - 90));
+      return { vectors: texts.map((text) => [text.length, 1]), promptTokens: texts.length, ...(truncate && { tokensLeftOut }) };
     };
+  }
+  /** The share of the query that a document has, letter by letter. */
+  async rerank(request: RerankRequest): Promise<RerankResult> {
+    this.rankings.push(request);
+    const { query, documents, truncate } = request;
+    const scores = documents.map((text) => [...query].filter((letter) => text.includes(letter)).length / query.length);
+    return { scores, promptTokens: 2 * documents.length, ...(truncate && { tokensLeftOut: documents.map(() => 1) }) };
   }
 }
 
@@ -238,7 +252,11 @@ class MemoryCluster {
     const options = transactionOptions.parse({});
     const decisions = new DecisionLog({ metadata: this.#metadata, options });
     const local = new LocalTransactions({ selfShardId: shardId, documents, decisions, ...parts, options });
-    const models = { generateBatch: this.models.generateBatch.bind(this.models), embed: this.models.embedOn(shardId) };
+    const models = {
+      generateBatch: this.models.generateBatch.bind(this.models),
+      embed: this.models.embedOn(shardId),
+      rerank: this.models.rerank.bind(this.models),
+    };
     const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
     const queryMemory = new QueryMemory(execution.memoryTotalBytesMax);
@@ -982,6 +1000,76 @@ describe('operations', () => {
   ])('%s', async (query, rows) => expect(await cluster.rows(query)).toEqual(rows));
 });
 
+describe('RERANK (R14)', () => {
+  const ranked = (query: string, bindVars: Record<string, JsonValue> = {}) => cluster.run(query, { bindVars });
+
+  it.each<[string, JsonValue]>([
+    [
+      "RETURN RERANK 'm' 'abc' OVER ['x', 'ab', 'cab', 'ba']",
+      [
+        { index: 2, score: 1, item: 'cab' },
+        { index: 1, score: 2 / 3, item: 'ab' },
+        { index: 3, score: 2 / 3, item: 'ba' },
+        { index: 0, score: 0, item: 'x' },
+      ],
+    ],
+    ["RETURN RERANK 'm' 'ab' OVER ['x', 'ab', 'b'] TOP 1", [{ index: 1, score: 1, item: 'ab' }]],
+    ["RETURN RERANK('m', 'ab', ['x', 'ab'], {top_n: 1})[0].item", 'ab'],
+    ["RETURN (RERANK 'm' 'ab' OVER (FOR t IN ['b', 'ab'] RETURN {text: t, n: 1}))[*].item.text", ['ab', 'b']],
+    ["RETURN (RERANK 'm' 'ab' OVER [{text: 'ab', t: 'x'}, {text: 'x', t: 'b'}] OPTIONS {key: 't'})[*].index", [1, 0]],
+    ["RETURN (RERANK 'm' 'n' OVER [7, {n: 1}])[*].index", [1, 0]],
+    ["RETURN RERANK 'm' null OVER ['a']", null],
+    ["RETURN RERANK 'm' 'a' OVER null", null],
+    ["RETURN RERANK 'm' 'a' OVER []", []],
+    ["RETURN false ? RERANK 'm' 'a' OVER ['a'] : 1", 1],
+    ["FOR q IN ['a', 'b'] LET r = RERANK 'm' q OVER ['b', 'a'] LIMIT 1 RETURN r[0].item", 'a'],
+  ])('%s', async (query, row) => expect((await ranked(query)).rows).toEqual([row]));
+
+  it('asks for long lists in parts, with indexes of the whole, and counts them', async () => {
+    const list = Array.from({ length: 600 }, (_, i) => (i % 100 === 99 ? `q${i}` : `${i}`));
+    const { rows, extra } = await ranked("RETURN (RERANK 'm' 'q' OVER @list TOP 6)[*].index", { list });
+    expect(rows).toEqual([[99, 199, 299, 399, 499, 599]]);
+    expect(cluster.models.rankings.map(({ documents }) => documents.length)).toEqual([256, 256, 88]);
+    expect(extra.stats.embed).toMatchObject({ texts: 600, requests: 3, promptTokens: 1200 });
+  });
+
+  it('warns of what the model did not read and of unknown options, once', async () => {
+    const query =
+      "FOR i IN 1..3 LET r = RERANK 'm' 'a' OVER ['a'] OPTIONS {truncate: true, method: 'embedding', topn: 2} RETURN r[0].score";
+    const { rows, extra } = await ranked(query);
+    expect(rows).toEqual([1, 1, 1]);
+    expect(extra.warnings.map(({ code }) => code)).toEqual([1578, 8102, 8102, 8102]);
+    expect(extra.warnings[0]?.message).toContain("'topn' of RERANK");
+    expect(cluster.models.rankings[0]).toMatchObject({ method: 'embedding', truncate: true });
+  });
+
+  it.each([
+    ["RETURN RERANK 'm' 'a' OVER 'b'", 'RERANK_INPUT_INVALID', 8101],
+    ["RETURN RERANK 'm' 'a' OVER ['b', null]", 'RERANK_INPUT_INVALID', 8101],
+    ["RETURN RERANK 'm' 'a' OVER [{t: 'b'}] OPTIONS {key: 'x'}", 'RERANK_INPUT_INVALID', 8101],
+    ["RETURN RERANK 'm' 'a' OVER ['b'] TOP 0", 'INFER_OPTION_INVALID', 8106],
+    ["RETURN RERANK 'm' 'a' OVER ['b'] TOP 1 OPTIONS {top_n: 1}", 'INFER_OPTION_INVALID', 8106],
+    ["RETURN RERANK 'm' 'a' OVER ['b'] OPTIONS {method: 'x'}", 'INFER_OPTION_INVALID', 8106],
+    ["RETURN RERANK('m', 'a')", 'AQL_ARGUMENT_COUNT', 1541],
+  ])('%s is %s', async (query, code, errorNum) => expect(await failureOf(ranked(query))).toMatchObject({ code, errorNum }));
+});
+
+describe('EMBED with options (R23)', () => {
+  it('passes them on, row by row, and warns of texts that were cut and of unknown names', async () => {
+    const query = `FOR d IN passages SORT d._key LIMIT 2
+      RETURN EMBED 'm' CONCAT(d.text, REPEAT('y', 90)) OPTIONS {dimensions: d._key == 'p00' ? 8 : 4, truncate: true, normalize: false, what: 1}`;
+    const { rows, extra } = await cluster.run(query);
+    expect(rows).toHaveLength(2);
+    expect(cluster.models.embeddings.map(({ dimensions }) => dimensions).sort()).toEqual([4, 8]);
+    expect(cluster.models.embeddings[0]).toMatchObject({ truncate: true, normalize: false });
+    const codes = extra.warnings.map(({ code }) => code);
+    expect(codes.filter((code) => code === 8102)).toHaveLength(2);
+    expect(codes.filter((code) => code === 1578).length).toBeGreaterThan(0);
+    const wrong = await failureOf(cluster.rows("RETURN EMBED 'm' 'a' OPTIONS {dimensions: 'x'}"));
+    expect(wrong).toMatchObject({ code: 'INFER_OPTION_INVALID', data: { option: 'dimensions' } });
+  });
+});
+
 describe('the optimizer changes no result', () => {
   const clauses = [
     'FILTER d.domain != "legal"',
@@ -992,6 +1080,7 @@ describe('the optimizer changes no result', () => {
     'SORT d._key LIMIT 2, 9',
     'LET a = INFER "m" d.n',
     'LET v = EMBED "m" d.domain FILTER v[0] > 5',
+    'LET r = RERANK "m" d.domain OVER ["gel", d._key, "medic"] TOP 2 FILTER r[0].index != 1',
     'FOR t IN d.tags FILTER t != 2',
     'FILTER (d.n > 50 ? INFER "m" "yes" : "no!") != "no!"',
     'LET s = (FOR e IN passages FILTER e.n == d.n RETURN e._key)',

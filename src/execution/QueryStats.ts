@@ -19,7 +19,7 @@ export interface LlmStats {
 }
 
 export interface EmbedStats {
-  /** Texts embedded. */
+  /** Texts embedded, and documents that RERANK scored. */
   texts: number;
   requests: number;
   promptTokens: number;

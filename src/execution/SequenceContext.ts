@@ -1,7 +1,7 @@
 import type { EvaluationContext, GatherNode, ModificationNode, PlanNode } from '../aql/index.js';
 import type { JsonValue, ShardId } from '../base/index.js';
 import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/index.js';
-import type { EmbedRequest, EmbedResult } from '../platform/index.js';
+import type { EmbedRequest, EmbedResult, RerankRequest, RerankResult } from '../platform/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
 import type { Block } from './Block.js';
 import type { Rounds } from './inference/InferRounds.js';
@@ -21,6 +21,8 @@ export interface ModelAccess {
   ): { readonly results: AsyncIterable<BatchResult>; readonly report: ScatterReport };
   /** On this shard: texts do not leave it. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
+  /** On this shard. */
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult>;
 }
 
 /** Which part of the query reads: its expressions and pauses count there, and with it reading ends. */

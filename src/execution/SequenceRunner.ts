@@ -12,6 +12,7 @@ import { filterOperator } from './operators/filterOperator.js';
 import { inferOperator } from './operators/inferOperator.js';
 import { limitOperator } from './operators/limitOperator.js';
 import { modificationOperator } from './operators/modificationOperator.js';
+import { rerankOperator } from './operators/rerankOperator.js';
 import { sortOperator } from './operators/sortOperator.js';
 import { subqueryOperator } from './operators/subqueryOperator.js';
 import type { SequenceContext } from './SequenceContext.js';
@@ -127,6 +128,8 @@ export class SequenceRunner {
         });
       case 'Embed':
         return embedOperator(node, context);
+      case 'Rerank':
+        return rerankOperator(node, context);
       case 'Return':
         return (input) => input;
       default:

@@ -42,7 +42,7 @@ export const executionErrors = {
     httpStatus: 400,
     errorNum: 8106,
     retryable: false,
-    meaning: 'An option of INFER or EMBED has a wrong type or range.',
+    meaning: 'An option of INFER, EMBED or RERANK has a wrong type or range.',
     action: 'See the options in docs/reference/aql.md.',
   },
   INFER_SCHEMA_VIOLATED: {
@@ -58,6 +58,13 @@ export const executionErrors = {
     retryable: false,
     meaning: 'The query would ask a model more often than max_calls allows.',
     action: 'Filter first, or raise OPTIONS {max_calls}.',
+  },
+  RERANK_INPUT_INVALID: {
+    httpStatus: 400,
+    errorNum: 8101,
+    retryable: false,
+    meaning: 'RERANK takes an array without null, and with OPTIONS {key} objects that have the attribute.',
+    action: 'Filter first, or name the attribute that holds the text.',
   },
   EMBED_INPUT_INVALID: {
     httpStatus: 400,

@@ -22,7 +22,13 @@ export const executionOptions = z.strictObject({
     .max(256)
     .default(64)
     .describe('rows whose subqueries run side by side where these call models, so that their calls go out together'),
-  embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine'),
+  embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine, documents of one rerank request'),
+  rerankRowsMax: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(8)
+    .describe('rows whose lists are ranked side by side, so that they share passes over the model'),
   blocksQueuedMax: z.int().min(2).default(4).describe('blocks a shard may send ahead of the coordinator'),
   expressionStepsMax: z
     .int()

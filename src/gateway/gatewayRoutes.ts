@@ -19,6 +19,7 @@ import { completionRoutes } from './models/completionRoutes.js';
 import { embeddingRoutes } from './models/embeddingRoutes.js';
 import { messageRoutes } from './models/messages/messageRoutes.js';
 import { modelListRoutes } from './models/modelListRoutes.js';
+import { rerankRoutes } from './models/rerankRoutes.js';
 import { responseRoutes } from './models/responses/responseRoutes.js';
 import { tokenRoutes } from './models/tokenRoutes.js';
 import type { GatewayOptions } from './options.js';
@@ -66,6 +67,7 @@ export function gatewayRoutes(parts: {
     ...messageRoutes(completions),
     ...tokenRoutes(parts),
     ...embeddingRoutes({ models: parts.models, textsMax: options.textsMax }),
+    ...rerankRoutes({ models: parts.models, random: parts.random, documentsMax: options.textsMax }),
     ...adapterRoutes(parts),
     ...modelListRoutes(parts),
     ...healthRoutes(parts),

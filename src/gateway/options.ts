@@ -35,7 +35,7 @@ export const gatewayOptions = z.strictObject({
   countedResultsMax: z.int().min(1).default(1_000_000).describe('results of a query that asks for their count first'),
   batchSize: z.int().min(1).default(1_000).describe('results of one cursor batch'),
   documentsMax: z.int().min(1).default(10_000).describe('documents of one request with many'),
-  textsMax: z.int().min(1).default(2_048).describe('texts of one embeddings request'),
+  textsMax: z.int().min(1).default(2_048).describe('texts of one embeddings request, documents of one rerank request'),
   requestTimeoutMs: z.int().min(1000).default(600_000).describe('longest run of one request, ms'),
   streamPingMs: z
     .int()

@@ -1,4 +1,4 @@
-import { assert, baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
+import { baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
   type BackendRow,
   type Clock,
@@ -17,12 +17,14 @@ import {
   type ModelService,
   platformError,
   type Random,
+  type RerankRequest,
+  type RerankResult,
   type StepBackend,
   type StepPacer,
 } from '../platform/index.js';
 import { AdapterRegistry } from './AdapterRegistry.js';
 import { checkSameBits } from './checkSameBits.js';
-import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
+import { EmbeddingService } from './embedding/EmbeddingService.js';
 import { GenerationTask } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
@@ -60,7 +62,7 @@ export class InferenceEngine implements ModelService {
   readonly #parts: InferenceEngineParts;
   readonly #prompts: PromptEncoder;
   readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
-  readonly #embeddings: EmbeddingQueue;
+  readonly #embeddings: EmbeddingService;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
@@ -86,17 +88,24 @@ export class InferenceEngine implements ModelService {
       // Where bits depend on how a prompt is cut, a shared prefix would give other answers than none.
       reuseTokensMin: broken === undefined ? options.prefixTokensMin : Number.MAX_SAFE_INTEGER,
     });
-    const { packTokensMax } = embeddingBackend.facts;
-    this.#embeddings = new EmbeddingQueue({ requestsMax: options.embedRequestsMax, packTokensMax });
+    this.#embeddings = new EmbeddingService({
+      backend: embeddingBackend,
+      dimensionsShorter: config.embeddingModel.dimensionsShorter,
+      options,
+      pause: () => parts.pacer.after(nothing),
+      checkOpen: (signal) => this.#checkOpen(signal),
+      wake: () => this.#wake(),
+    });
   }
 
   models(): readonly ModelFacts[] {
     const { config, stepBackend, embeddingBackend } = this.#parts;
-    const { dimensions, textTokensMax } = embeddingBackend.facts;
+    const { gives, dimensions, textTokensMax } = embeddingBackend.facts;
     const { chatModel, embeddingModel } = config;
+    const result = gives === 'score' ? { crossEncoder: true as const } : { dimensions };
     return [
       { name: chatModel.name, digest: chatModel.digest, kind: 'chat', contextTokensMax: stepBackend.facts.contextTokens },
-      { name: embeddingModel.name, digest: embeddingModel.digest, kind: 'embedding', contextTokensMax: textTokensMax, dimensions },
+      { name: embeddingModel.name, digest: embeddingModel.digest, kind: 'embedding', contextTokensMax: textTokensMax, ...result },
     ];
   }
 
@@ -115,12 +124,13 @@ export class InferenceEngine implements ModelService {
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
     this.#checkOpen(signal);
     this.#checkModel(request.model, this.#parts.config.embeddingModel.name);
-    assert(request.texts.length <= this.#parts.options.embedTextsMax, 'the border bounds the texts of a request');
-    const texts = request.texts.map((text) => this.#tokenizeForEmbedding(text));
-    const promptTokens = texts.reduce((total, text) => total + text.length, 0);
-    if (texts.length === 0) return { vectors: [], promptTokens };
-    const vectors = await this.#embedTokens(texts, signal);
-    return { vectors: vectors.map((vector) => Array.from(vector)), promptTokens };
+    return this.#embeddings.embed(request, signal);
+  }
+
+  async rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
+    this.#checkOpen(signal);
+    this.#checkModel(request.model, this.#parts.config.embeddingModel.name);
+    return this.#embeddings.rerank(request, signal);
   }
 
   async tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
@@ -240,38 +250,6 @@ export class InferenceEngine implements ModelService {
     );
   }
 
-  #tokenizeForEmbedding(text: string): Int32Array {
-    const { embeddingBackend, options } = this.#parts;
-    if (text.length > options.embedCharactersMax)
-      throw platformError(
-        'CONTEXT_LENGTH_EXCEEDED',
-        `a text to embed has ${text.length} characters, at most ${options.embedCharactersMax} are read`,
-        {
-          data: { characters: text.length, charactersMax: options.embedCharactersMax },
-        },
-      );
-    const tokens = embeddingBackend.tokenize(text);
-    const contextTokensMax = embeddingBackend.facts.textTokensMax;
-    if (tokens.length <= contextTokensMax) return tokens;
-    throw platformError(
-      'CONTEXT_LENGTH_EXCEEDED',
-      `a text to embed has ${tokens.length} tokens, the embedding model takes ${contextTokensMax}`,
-      { data: { promptTokens: tokens.length, contextTokensMax } },
-    );
-  }
-
-  #embedTokens(texts: readonly Int32Array[], signal: AbortSignal): Promise<readonly Float32Array[]> {
-    let job: EmbeddingJob | undefined;
-    const done = new Promise<readonly Float32Array[]>((resolve, reject) => {
-      job = { texts, onDone: resolve, onFailed: reject };
-      this.#embeddings.push(job);
-    });
-    this.#wake();
-    return raceAbort(done, signal).finally(() => {
-      if (job !== undefined) this.#embeddings.remove(job);
-    });
-  }
-
   #wake(): void {
     this.#loop ??= this.#run();
   }
@@ -310,7 +288,7 @@ export class InferenceEngine implements ModelService {
     const plan = this.#planWithPrefix(nowMs);
     const rows = this.#runPlan(plan);
     this.#pages.check();
-    const embedRows = this.#runPack();
+    const embedRows = this.#embeddings.runPack((error) => this.#logStepFailure(error));
     return {
       prefillRows: plan.kind === 'prefill' ? rows.length : 0,
       decodeRows: plan.kind === 'decode' ? rows.length : 0,
@@ -424,18 +402,6 @@ export class InferenceEngine implements ModelService {
     }
   }
 
-  #runPack(): number {
-    const pack = this.#embeddings.nextPack();
-    if (pack === undefined) return 0;
-    try {
-      pack.complete(this.#parts.embeddingBackend.embed(pack.texts));
-    } catch (thrown) {
-      this.#logStepFailure(thrown);
-      pack.fail(toOstrakaError(thrown));
-    }
-    return pack.tokens;
-  }
-
   #failSequences(rows: readonly BackendRow[], thrown: unknown): void {
     this.#logStepFailure(thrown);
     for (const sequence of new Set(rows.map((row) => row.sequence))) {
@@ -467,9 +433,6 @@ export class InferenceEngine implements ModelService {
 
   #failEverything(error: Error): void {
     for (const task of this.#scheduler.requests()) this.#end(task, error);
-    for (const job of this.#embeddings.jobs()) {
-      this.#embeddings.remove(job);
-      job.onFailed(toOstrakaError(error));
-    }
+    this.#embeddings.failAll(toOstrakaError(error));
   }
 }

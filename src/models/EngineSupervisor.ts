@@ -19,6 +19,8 @@ import {
   type ModelService,
   noEngineFigures,
   platformError,
+  type RerankRequest,
+  type RerankResult,
   type Timer,
 } from '../platform/index.js';
 import { CrashSuspects } from './CrashSuspects.js';
@@ -179,6 +181,10 @@ export class EngineSupervisor implements ModelService {
 
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
     return this.#retrying(signal, (service) => service.embed(request, signal), digestOfRequest(request));
+  }
+
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
+    return this.#retrying(signal, (service) => service.rerank(request, signal), digestOfRequest(request));
   }
 
   tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {

@@ -68,8 +68,13 @@ const architecture = ({ name, config, pooling }: BertFiles): Uint8Array[] => {
     f32('bert.attention.layer_norm_epsilon', number(config, 'layer_norm_eps')),
     bool('bert.attention.causal', false),
     u32('bert.pooling_type', poolingType),
+    ...shorterLengths(config),
   ];
 };
+
+/** What the makers say of cutting the vectors (Matryoshka), under their own name for it. */
+const shorterLengths = ({ matryoshka_dimensions: lengths }: BertFiles['config']): readonly Uint8Array[] =>
+  Array.isArray(lengths) ? [gguf.metadata.i32s('bert.matryoshka_dimensions', Int32Array.from(lengths))] : [];
 
 /** WordPiece as llama.cpp reads it: a word's start is marked, its continuation loses the hashes. */
 const tokenizer = ({ config, vocabulary }: BertFiles): Uint8Array[] => {

@@ -4,7 +4,15 @@ import type { ModelService } from './ModelService.js';
 /** What an engine child needs to know; plain data, it crosses the process border. */
 export interface EngineConfig {
   readonly chatModel: { readonly name: string; readonly path: string; readonly digest: string };
-  readonly embeddingModel: { readonly name: string; readonly path: string; readonly digest: string };
+  readonly embeddingModel: {
+    readonly name: string;
+    readonly path: string;
+    readonly digest: string;
+    /** Which rows of a text become its vector; absent = what the file says. */
+    readonly pooling?: 'mean' | 'cls' | 'last' | undefined;
+    /** Lengths besides its own that vectors may be cut to; absent = what the file says. */
+    readonly dimensionsShorter?: readonly number[] | undefined;
+  };
   /** Sequences of the context; one value in the cluster. */
   readonly sequences: number;
   /** Tokens a sequence. */

@@ -172,12 +172,44 @@ export interface EmbedRequest {
   readonly requestId: string;
   readonly model: string;
   readonly texts: readonly string[];
+  /** Texts as ids of the embedding model's own tokens, begin and end tokens among them; `texts` is then empty. */
+  readonly tokens?: readonly (readonly number[])[];
+  /** So many numbers of each vector, from its beginning. Absent = all; another number only where the model was trained to be cut. */
+  readonly dimensions?: number;
+  /** A text that is too long is cut instead of refused; the result says by how much. */
+  readonly truncate?: boolean;
+  /** False = vectors as the model gives them. Absent = of unit length. */
+  readonly normalize?: boolean;
 }
 
 export interface EmbedResult {
-  /** In the order of the texts, each of unit length. */
+  /** In the order of the texts, each of unit length unless told otherwise. */
   readonly vectors: readonly (readonly number[])[];
+  /** Tokens that the model read. */
   readonly promptTokens: number;
+  /** Tokens of each text that the model did not read; absent when it read all. */
+  readonly tokensLeftOut?: readonly number[];
+}
+
+/** How documents are scored: each with the query by a model made for it, or all alone by the distance of their vectors to the query's. */
+export type RerankMethod = 'crossEncoder' | 'embedding';
+
+export interface RerankRequest {
+  readonly requestId: string;
+  readonly model: string;
+  readonly query: string;
+  readonly documents: readonly string[];
+  readonly method: RerankMethod;
+  /** A document that is too long beside the query is cut instead of refused; the result says by how much. */
+  readonly truncate?: boolean;
+}
+
+export interface RerankResult {
+  /** In the order of the documents, more = better: 0 to 1 from a cross-encoder, the cosine from vectors. */
+  readonly scores: readonly number[];
+  readonly promptTokens: number;
+  /** Tokens of each document that the model did not read; absent when it read all. */
+  readonly tokensLeftOut?: readonly number[];
 }
 
 export interface ModelFacts {
@@ -188,6 +220,8 @@ export interface ModelFacts {
   readonly contextTokensMax: number;
   /** Embedding models: length of a vector. */
   readonly dimensions?: number;
+  /** Of kind `embedding`: a cross-encoder, which scores pairs of texts and gives no vectors. */
+  readonly crossEncoder?: true;
 }
 
 export interface LoadedAdapter {
@@ -255,13 +289,14 @@ export interface ModelAbilities {
  * simulation. Aborting a signal frees the request's slot within one step.
  * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
  * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), DEADLINE_UNREACHABLE (retryable; data: estimateMs, queueMs, deadlineMs), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
- * CONSTRAINT_TOO_LARGE.
+ * CONSTRAINT_TOO_LARGE, MODEL_KIND_WRONG, DIMENSIONS_NOT_SUPPORTED.
  */
 export interface ModelService {
   readonly abilities: ModelAbilities;
   models(): readonly ModelFacts[];
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<GenerateEvent>;
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult>;
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult>;
   /** Token ids of a text as user text (no control tokens). */
   tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   /** The text of tokens of the chat model; bytes that are no UTF-8 become U+FFFD, control tokens are left out. */

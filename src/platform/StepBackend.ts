@@ -75,11 +75,30 @@ export interface StepBackend {
   close(): void;
 }
 
+export interface EmbeddingFacts {
+  /** What a pass gives for a text: its vector, or, of a cross-encoder and a pair of texts, how well they fit as one number on a log-odds scale. */
+  readonly gives: 'vector' | 'score';
+  readonly dimensions: number;
+  /** Shorter lengths that the model was trained to be cut to (Matryoshka). */
+  readonly dimensionsShorter: readonly number[];
+  readonly textTokensMax: number;
+  readonly packTokensMax: number;
+  readonly vocabularySize: number;
+  /** What the model wants before and after every text, and between the texts of a pair. */
+  readonly beginTokens: readonly number[];
+  readonly endTokens: readonly number[];
+  readonly separatorTokens: readonly number[];
+}
+
 /** The embedding model inside the engine child, synchronous. A vector is the same alone or in a batch up to 1e-6 cosine distance (R23). */
 export interface EmbeddingBackend {
-  readonly facts: { readonly dimensions: number; readonly textTokensMax: number; readonly packTokensMax: number };
+  readonly facts: EmbeddingFacts;
+  /** Ids of a text between the begin and end tokens; at least one. */
   tokenize(text: string): Int32Array;
-  /** One pass over several texts whose tokens together are <= `packTokensMax`, or over one text of <= `textTokensMax`; unit-length vectors in order. */
+  /**
+   * One pass over several texts whose tokens together are <= `packTokensMax`, or over one text of <= `textTokensMax`. In order, for each a
+   * vector as the model gives it, or one score.
+   */
   embed(texts: readonly Int32Array[]): Float32Array[];
   close(): void;
 }

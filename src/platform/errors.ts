@@ -94,6 +94,21 @@ export const platformErrors = {
     meaning: 'A model file is missing, truncated, or not what its digest says.',
     action: 'Run `ostraka model pull` again; `ostraka doctor` names the file.',
   },
+  MODEL_KIND_WRONG: {
+    httpStatus: 400,
+    errorNum: 8109,
+    retryable: false,
+    meaning: 'The model does not do this: an embedding model scores no pairs of texts, and a cross-encoder gives no vectors.',
+    action: 'Start the shards with a model of the other kind, or rerank by the vectors of an embedding model with method "embedding".',
+  },
+  DIMENSIONS_NOT_SUPPORTED: {
+    httpStatus: 400,
+    errorNum: 8106,
+    retryable: false,
+    meaning:
+      'The embedding model was not trained to have its vectors cut to this length; a cut vector would be a worse one without a word.',
+    action: 'Leave `dimensions` out, or set `dimensionsShorter` of the embedding model where its makers name such lengths.',
+  },
   MODEL_FETCH_FAILED: {
     httpStatus: 502,
     errorNum: 8104,
@@ -154,15 +169,17 @@ export const platformErrors = {
     httpStatus: 400,
     errorNum: 400,
     retryable: false,
-    meaning: 'A token id in logit_bias or stop_token_ids is not in the vocabulary of the model.',
+    meaning: 'A token id in logit_bias, stop_token_ids or the input to embed is not in the vocabulary of the model.',
     action: 'Take ids from /tokenize of the same model.',
   },
   CONTEXT_LENGTH_EXCEEDED: {
     httpStatus: 400,
     errorNum: 8102,
     retryable: false,
-    meaning: 'Prompt and requested tokens do not fit into the context; nothing is truncated unasked.',
-    action: 'Shorten the prompt or ask for fewer tokens; `--context` makes the context larger.',
+    meaning:
+      'Prompt and requested tokens do not fit into the context, or a text is longer than the embedding model reads; nothing is truncated unasked.',
+    action:
+      'Shorten the prompt or ask for fewer tokens; `--context` makes the context larger. Embedding and reranking take `truncate: true`.',
   },
   ENGINE_LOADING: {
     httpStatus: 503,

@@ -31,6 +31,9 @@ export {
   type PageCounts,
   type PrefixOutcome,
   plainSampling,
+  type RerankMethod,
+  type RerankRequest,
+  type RerankResult,
   type SamplingOptions,
   type TokenLogprob,
   type TokenUsage,
@@ -40,7 +43,7 @@ export {
 } from './ModelService.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
-export type { BackendFacts, BackendRow, EmbeddingBackend, StepBackend, TemplateFacts } from './StepBackend.js';
+export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
 export type { LinearName, ModelShape, TrainableTensor, TrainingBackend, TrainingSequence } from './TrainingBackend.js';

@@ -34,7 +34,16 @@ const clusterOptions = z.strictObject({
   sequences: z.int().min(1).max(256).default(16).describe('sequences of an engine'),
   contextTokens: z.int().min(256).max(1_048_576).default(2_048).describe('tokens a sequence'),
   chatModel: modelFile.describe('model of `default` in chat and INFER'),
-  embeddingModel: modelFile.describe('model of `default` in embeddings and EMBED'),
+  embeddingModel: modelFile
+    .extend({
+      pooling: z.enum(['mean', 'cls', 'last']).optional().describe('which rows of a text become its vector; absent = what the file says'),
+      dimensionsShorter: z
+        .array(z.int().min(1))
+        .max(64)
+        .optional()
+        .describe('lengths that vectors may be cut to, where the makers of the model name some; absent = what the file says'),
+    })
+    .describe('model of `default` in embeddings, EMBED and RERANK'),
 });
 
 /** Options of one process. */

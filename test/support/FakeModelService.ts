@@ -9,6 +9,7 @@ import {
   type ModelFacts,
   type ModelService,
   noEngineFigures,
+  type RerankResult,
 } from '../../src/platform/index.js';
 
 /** The end of an answer. */
@@ -38,6 +39,9 @@ export class FakeModelService implements ModelService {
   }
   async embed(): Promise<EmbedResult> {
     return { vectors: [[1, 0]], promptTokens: 1 };
+  }
+  async rerank(): Promise<RerankResult> {
+    return { scores: [1], promptTokens: 1 };
   }
   figures(): EngineFigures {
     return noEngineFigures;

@@ -67,6 +67,7 @@ export class ExpressionBuilder {
         return { kind: 'variable', id: this.#buildSubquery(expression.operations) };
       case 'infer':
       case 'embed':
+      case 'rerank':
         return { kind: 'variable', id: buildModelCall(this, expression, {}) };
     }
   }

@@ -90,7 +90,7 @@ export class OperationBuilder {
 
   /** A model call or a subquery writes the variable itself, so that rules see it without a copy in between. */
   #buildLet({ variable: name, variableAt, value }: Of<'let'>): void {
-    if (value.kind === 'infer' || value.kind === 'embed') {
+    if (value.kind === 'infer' || value.kind === 'embed' || value.kind === 'rerank') {
       this.#adopt(name, variableAt, buildModelCall(this.#expressions, value, {}));
       return;
     }

@@ -40,6 +40,18 @@ export interface EmbedNode extends NodeBase {
   readonly guards: readonly Guard[];
 }
 
+export interface RerankNode extends NodeBase {
+  readonly kind: 'Rerank';
+  readonly variable: VariableId;
+  readonly model: string;
+  readonly query: PlanExpression;
+  /** What is sorted by how well it fits the query. */
+  readonly list: PlanExpression;
+  readonly top?: PlanExpression;
+  readonly options?: PlanExpression;
+  readonly guards: readonly Guard[];
+}
+
 /** Holds where the truth of `variable` is `wanted`. */
 export interface Guard {
   readonly variable: VariableId;
@@ -130,4 +142,5 @@ export type PlanNode =
   | ModificationNode
   | InferNode
   | EmbedNode
+  | RerankNode
   | GatherNode;

@@ -12,10 +12,11 @@ import type { PlanExpression } from './PlanExpression.js';
 
 type Call = Extract<Expression, { readonly kind: 'call' }>;
 
-/** A call: its function is known (1540) and takes this many arguments (1541). INFER() and EMBED() are the twins of the operators. */
+/** A call: its function is known (1540) and takes this many arguments (1541). INFER(), EMBED() and RERANK() are the twins of the operators. */
 export function buildCall(expressions: ModelCallContext, call: Call): PlanExpression {
   const name = call.name.toUpperCase();
   if (name === 'INFER' || name === 'EMBED') return buildTwin(expressions, call, name);
+  if (name === 'RERANK') return buildRerankTwin(expressions, call);
   const counted = name === 'LENGTH' || name === 'COUNT' ? countedCollection(expressions, call) : undefined;
   if (counted !== undefined) return counted;
   const place = { text: expressions.builder.text, at: call.at };
@@ -52,6 +53,15 @@ function buildTwin(expressions: ModelCallContext, call: Call, name: 'INFER' | 'E
     throw aqlErrorAt('AQL_ARGUMENT_COUNT', place, `${name}() takes 2 to 3 arguments, not ${call.arguments.length},`);
   const shared = { at: call.at, model, ...(options && { options }) };
   const twin: Expression = name === 'INFER' ? { kind: 'infer', ...shared, prompt: input } : { kind: 'embed', ...shared, input };
+  return { kind: 'variable', id: buildModelCall(expressions, twin, {}) };
+}
+
+function buildRerankTwin(expressions: ModelCallContext, call: Call): PlanExpression {
+  const [model, query, list, options] = call.arguments;
+  const place = { text: expressions.builder.text, at: call.at };
+  if (model === undefined || query === undefined || list === undefined || call.arguments.length > 4)
+    throw aqlErrorAt('AQL_ARGUMENT_COUNT', place, `RERANK() takes 3 to 4 arguments, not ${call.arguments.length},`);
+  const twin: Expression = { kind: 'rerank', at: call.at, model, query, list, ...(options && { options }) };
   return { kind: 'variable', id: buildModelCall(expressions, twin, {}) };
 }
 

@@ -1,6 +1,6 @@
 import type { Expression } from '../syntax/Ast.js';
 
-const liftedCalls = new Set(['INFER', 'EMBED', 'LENGTH', 'COUNT']);
+const liftedCalls = new Set(['INFER', 'EMBED', 'RERANK', 'LENGTH', 'COUNT']);
 
 /** Whether building the expression may append nodes: it holds a subquery or a model call (or a function that may become one). */
 export function containsLift(expression: Expression): boolean {
@@ -8,7 +8,7 @@ export function containsLift(expression: Expression): boolean {
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     if (typeof node !== 'object' || node === null) continue;
     const { kind, name } = node as { readonly kind?: unknown; readonly name?: unknown };
-    if (kind === 'subquery' || kind === 'infer' || kind === 'embed') return true;
+    if (kind === 'subquery' || kind === 'infer' || kind === 'embed' || kind === 'rerank') return true;
     if (kind === 'call' && liftedCalls.has(String(name).toUpperCase())) return true;
     pending.push(...Object.values(node).filter((child) => child !== undefined));
   }

@@ -36,6 +36,7 @@ export function definedVariables(node: PlanNode): readonly VariableId[] {
     case 'Subquery':
     case 'Infer':
     case 'Embed':
+    case 'Rerank':
       return [node.variable];
     case 'Collect':
       return [...node.groups, ...node.aggregates, ...(node.into ? [node.into] : [])]

@@ -4,15 +4,15 @@ import type { PlanNode } from '../plan/PlanNode.js';
 import { usedVariables } from '../plan/usedVariables.js';
 import type { PlanRule } from './PlanRule.js';
 
-const passable = new Set<PlanNode['kind']>(['Filter', 'Sort', 'Limit', 'Calculation', 'Infer', 'Embed']);
+const passable = new Set<PlanNode['kind']>(['Filter', 'Sort', 'Limit', 'Calculation', 'Infer', 'Embed', 'Rerank']);
 
-const isModelCall = (node: PlanNode): boolean => node.kind === 'Infer' || node.kind === 'Embed';
+const isModelCall = (node: PlanNode): boolean => node.kind === 'Infer' || node.kind === 'Embed' || node.kind === 'Rerank';
 
 /** Model calls, and calculations over their results. */
 const movableVariables = (nodes: readonly PlanNode[]): Set<VariableId> => {
   const derived = new Set<VariableId>();
   for (const node of nodes) {
-    if (node.kind === 'Infer' || node.kind === 'Embed') derived.add(node.variable);
+    if (isModelCall(node) && 'variable' in node) derived.add(node.variable);
     if (node.kind !== 'Calculation' || !isDeterministic(node.expression)) continue;
     if ([...usedVariables(node)].some((id) => derived.has(id))) derived.add(node.variable);
   }

@@ -7,7 +7,16 @@ import type { PlanRule } from './PlanRule.js';
 type Filter = Extract<PlanNode, { readonly kind: 'Filter' }>;
 
 /** Nodes that a filter may overtake: they neither drop rows by count nor write. */
-const passable = new Set<PlanNode['kind']>(['Calculation', 'Sort', 'EnumerateList', 'EnumerateCollection', 'Infer', 'Embed', 'Filter']);
+const passable = new Set<PlanNode['kind']>([
+  'Calculation',
+  'Sort',
+  'EnumerateList',
+  'EnumerateCollection',
+  'Infer',
+  'Embed',
+  'Rerank',
+  'Filter',
+]);
 
 const writes = (nodes: readonly PlanNode[]): boolean =>
   nodes.some((node) => ['Insert', 'Update', 'Replace', 'Remove'].includes(node.kind) || (node.kind === 'Subquery' && writes(node.nodes)));

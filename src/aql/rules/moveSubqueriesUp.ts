@@ -15,13 +15,16 @@ const passable = new Set<PlanNode['kind']>([
   'Filter',
   'Infer',
   'Limit',
+  'Rerank',
   'Sort',
 ]);
 
 /** Not worth a model call that may be in vain, and the same whenever it runs. */
 const isPlain = (node: PlanNode): boolean => {
   if (node.kind === 'Subquery') return node.nodes.every(isPlain);
-  return !['Embed', 'Infer', 'Insert', 'Remove', 'Replace', 'Update'].includes(node.kind) && expressionsOf(node).every(isDeterministic);
+  return (
+    !['Embed', 'Infer', 'Insert', 'Remove', 'Replace', 'Rerank', 'Update'].includes(node.kind) && expressionsOf(node).every(isDeterministic)
+  );
 };
 
 const mayOvertake = (node: PlanNode): boolean => passable.has(node.kind) || (node.kind === 'Subquery' && isPlain(node));

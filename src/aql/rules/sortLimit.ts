@@ -1,7 +1,7 @@
 import type { PlanNode } from '../plan/PlanNode.js';
 import type { PlanRule } from './PlanRule.js';
 
-const keepsRows = new Set<PlanNode['kind']>(['Calculation', 'Infer', 'Embed']);
+const keepsRows = new Set<PlanNode['kind']>(['Calculation', 'Infer', 'Embed', 'Rerank']);
 
 const limitBehind = (nodes: readonly PlanNode[], index: number): number | undefined => {
   for (const node of nodes.slice(index + 1)) {

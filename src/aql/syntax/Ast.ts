@@ -51,6 +51,17 @@ export interface EmbedExpression {
   readonly options?: Expression;
 }
 
+export interface RerankExpression {
+  readonly kind: 'rerank';
+  readonly at: number;
+  readonly model: Expression;
+  readonly query: Expression;
+  readonly list: Expression;
+  /** How many of the best; absent = all. */
+  readonly top?: Expression;
+  readonly options?: Expression;
+}
+
 export interface ExpansionExpression {
   readonly kind: 'expansion';
   readonly at: number;
@@ -97,7 +108,8 @@ export type Expression =
   | { readonly kind: 'call'; readonly at: number; readonly name: string; readonly arguments: readonly Expression[] }
   | { readonly kind: 'subquery'; readonly at: number; readonly operations: readonly Operation[] }
   | InferExpression
-  | EmbedExpression;
+  | EmbedExpression
+  | RerankExpression;
 
 export interface CollectOperation {
   readonly kind: 'collect';

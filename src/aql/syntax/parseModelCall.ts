@@ -1,4 +1,4 @@
-import type { EmbedExpression, Expression, InferExpression } from './Ast.js';
+import type { EmbedExpression, Expression, InferExpression, RerankExpression } from './Ast.js';
 import { notSupported } from './notSupported.js';
 import type { TokenCursor } from './TokenCursor.js';
 
@@ -29,13 +29,13 @@ export function isModelCall(cursor: TokenCursor): boolean {
 }
 
 /** Reads the model call that `isModelCall` saw. */
-export function parseModelCall(cursor: TokenCursor, reader: UnaryReader): InferExpression | EmbedExpression {
+export function parseModelCall(cursor: TokenCursor, reader: UnaryReader): InferExpression | EmbedExpression | RerankExpression {
   const at = cursor.peek().start;
   cursor.acceptWord('LLM');
-  if (cursor.isWord('RERANK')) throw notSupported({ text: cursor.text, at }, 'RERANK', 'R14');
-  const isInfer = cursor.next().word === 'INFER';
+  const { word } = cursor.next();
   const model = reader.parseUnary();
-  if (!isInfer) return parseEmbed(cursor, reader, { at, model });
+  if (word === 'EMBED') return parseEmbed(cursor, reader, { at, model });
+  if (word === 'RERANK') return parseRerank(cursor, reader, { at, model });
   const prompt = parsePart(cursor, reader, 'a prompt after the model');
   return { kind: 'infer', at, model, prompt, ...parseTail(cursor, reader) };
 }
@@ -44,6 +44,19 @@ function parseEmbed(cursor: TokenCursor, reader: UnaryReader, head: { readonly a
   const input = parsePart(cursor, reader, 'a text or an array of texts after the model');
   if (!cursor.acceptWord('OPTIONS')) return { kind: 'embed', ...head, input };
   return { kind: 'embed', ...head, input, options: reader.parseObject() };
+}
+
+function parseRerank(
+  cursor: TokenCursor,
+  reader: UnaryReader,
+  head: { readonly at: number; readonly model: Expression },
+): RerankExpression {
+  const query = parsePart(cursor, reader, 'a query after the model');
+  cursor.expectWord('OVER');
+  const list = parsePart(cursor, reader, 'an array of texts or objects after OVER');
+  const top = cursor.acceptWord('TOP') && { top: parsePart(cursor, reader, 'a number after TOP') };
+  const options = cursor.acceptWord('OPTIONS') && { options: reader.parseObject() };
+  return { kind: 'rerank', ...head, query, list, ...top, ...options };
 }
 
 /** One operand; where it is missing the message names the operand and not the tokens that could begin one. */

@@ -18,6 +18,8 @@ export interface UpFlags {
   readonly port: number;
   readonly model: string;
   readonly embeddingModel: string;
+  readonly embeddingPooling?: string;
+  readonly embeddingDimensions?: readonly number[];
   readonly adapter: readonly string[];
   readonly adapterFolder?: string;
   readonly sequences: number;
@@ -43,7 +45,10 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   await claimPlace(options);
   const models = {
     chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
-    embedding: await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal }),
+    embedding: {
+      ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal })),
+      ...options.embedding,
+    },
   };
   const prepared = await prepareShards(options, models);
   const reporter = makeReporter(options);
@@ -80,6 +85,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   port: flags.port,
   model: flags.model,
   embeddingModel: flags.embeddingModel,
+  embedding: embeddingOf(flags),
   adapters: [...(flags.sample ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,
@@ -89,6 +95,14 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   isJson: flags.json,
   recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),
 });
+
+const embeddingOf = ({ embeddingPooling: pooling, embeddingDimensions }: UpFlags): UpOptions['embedding'] => {
+  const lengths = embeddingDimensions && { dimensionsShorter: [...embeddingDimensions] };
+  if (pooling === undefined) return { ...lengths };
+  if (pooling !== 'mean' && pooling !== 'cls' && pooling !== 'last')
+    throw cliError('USAGE', `--embedding-pooling ${pooling}: give mean, cls or last`);
+  return { pooling, ...lengths };
+};
 
 const sampleAdapters = () =>
   sampleDomains.map((domain) => ({ domain, file: fileURLToPath(new URL(`sample/adapters/${domain}.gguf`, packageFolder)) }));

@@ -5,6 +5,8 @@ export interface UpOptions {
   readonly port: number;
   readonly model: string;
   readonly embeddingModel: string;
+  /** What is said of the embedding model besides its file. */
+  readonly embedding: { readonly pooling?: 'mean' | 'cls' | 'last'; readonly dimensionsShorter?: number[] };
   readonly adapters: readonly { readonly domain: string; readonly file: string }[];
   /** Adapters loaded over HTTP must lie below it; undefined = any absolute path. */
   readonly adapterFolder: string | undefined;

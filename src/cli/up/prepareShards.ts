@@ -26,7 +26,7 @@ const clusterName = 'local';
 /** Writes certificates (kept between starts) and one configuration file a shard into the data folder. */
 export async function prepareShards(
   options: UpOptions,
-  models: { readonly chat: ModelFile; readonly embedding: ModelFile },
+  models: { readonly chat: ModelFile; readonly embedding: ModelFile & UpOptions['embedding'] },
 ): Promise<readonly PreparedShard[]> {
   const shardIds = Array.from({ length: options.shards }, (_, i) => `shard-${i}`);
   await checkShardCount(options.dataFolder, options.shards);
@@ -104,7 +104,7 @@ const configOf = (
     readonly index: number;
     readonly shardIds: readonly string[];
     readonly adapters: StartConfigInput['shard']['process']['adapters'];
-    readonly models: { readonly chat: ModelFile; readonly embedding: ModelFile };
+    readonly models: { readonly chat: ModelFile; readonly embedding: ModelFile & UpOptions['embedding'] };
   },
 ): StartConfigInput => {
   const { shardId, index } = given;

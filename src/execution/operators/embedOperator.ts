@@ -1,36 +1,70 @@
+import { z } from 'zod';
 import { compileExpression, type EmbedNode, isArray, toText } from '../../aql/index.js';
-import { isObject, type JsonValue } from '../../base/index.js';
+import type { JsonValue } from '../../base/index.js';
 import type { Block, Operator, Row } from '../Block.js';
 import { chunked } from '../chunked.js';
 import { executionError } from '../errors.js';
+import { CallOptions } from '../inference/CallOptions.js';
 import { countEmbedded } from '../QueryStats.js';
 import type { SequenceContext } from '../SequenceContext.js';
 import { guardsHold } from './guardsHold.js';
+import { warnOfCut } from './warnOfCut.js';
+
+const schema = z.object({
+  dimensions: z.int().min(1).optional(),
+  truncate: z.boolean().default(false),
+  normalize: z.boolean().default(true),
+});
+type Options = z.infer<typeof schema>;
+
+interface Asked {
+  readonly input: JsonValue;
+  readonly options: Options;
+  /** Equal for equal options. */
+  readonly key: string;
+}
+
+/** Texts that are embedded alike. */
+interface Group {
+  readonly options: Options;
+  readonly texts: Set<string>;
+}
+
+type Vectors = ReadonlyMap<string, JsonValue>;
 
 /**
  * EMBED of a block at a time, on this shard's engine: each distinct text once, `embedTextsMax` texts a request (paper §IV-E). A text gives
- * a vector, an array a list of vectors, null null. EMBED has no options yet: each that is given is a warning.
+ * a vector, an array a list of vectors, null null. A text that OPTIONS {truncate} cuts is a warning.
  */
 export function embedOperator(node: EmbedNode, context: SequenceContext): Operator {
   const compiled = compileExpression(node.input);
-  const options = node.options && compileExpression(node.options);
+  const options = new CallOptions({ call: 'EMBED', schema, expression: node.options }, context);
+  const askedOf = (row: Row): Asked | undefined => {
+    if (!guardsHold(node.guards, row)) return undefined;
+    const own = options.of(row);
+    return { input: compiled(row, context.evaluation), options: own, key: JSON.stringify(own) };
+  };
   return async function* (input) {
-    let warned = false;
     for await (const block of input) {
-      const inputs = block.map((row) => (guardsHold(node.guards, row) ? compiled(row, context.evaluation) : null));
-      if (options && !warned) warnOfOptions(options(block[0] as Row, context.evaluation), context);
-      warned = true;
-      const vectors = await embedTexts(node, context, new Set(inputs.flatMap(textsOf)));
-      setVectors(node, block, inputs, vectors);
+      const asked = block.map(askedOf);
+      const vectors = new Map<string, Vectors>();
+      for (const [key, group] of groupsOf(asked)) vectors.set(key, await embedTexts(node, group, context));
+      setVectors(node, block, asked, vectors);
       await context.pacer.pace();
       yield block;
     }
   };
 }
 
-const warnOfOptions = (options: JsonValue, context: SequenceContext): void => {
-  if (!isObject(options)) throw executionError('INFER_OPTION_INVALID', 'OPTIONS of EMBED must be an object');
-  for (const name of Object.keys(options)) context.warnings.add(1578, `unknown option '${name}' of EMBED`);
+const groupsOf = (asked: readonly (Asked | undefined)[]): ReadonlyMap<string, Group> => {
+  const groups = new Map<string, Group>();
+  for (const each of asked) {
+    if (each === undefined) continue;
+    const group = groups.get(each.key) ?? { options: each.options, texts: new Set() };
+    groups.set(each.key, group);
+    for (const text of textsOf(each.input)) group.texts.add(text);
+  }
+  return groups;
 };
 
 const textsOf = (input: JsonValue): readonly string[] => {
@@ -40,24 +74,34 @@ const textsOf = (input: JsonValue): readonly string[] => {
   return input.map(toText);
 };
 
-async function embedTexts(node: EmbedNode, context: SequenceContext, texts: ReadonlySet<string>): Promise<ReadonlyMap<string, JsonValue>> {
+async function embedTexts(node: EmbedNode, { texts, options: asked }: Group, context: SequenceContext): Promise<Vectors> {
   const vectors = new Map<string, JsonValue>();
   const { stats, options } = context;
   for (const batch of chunked([...texts], options.embedTextsMax)) {
     const requestId = `${context.queryId}:embed:${stats.embed.requests}`;
-    const result = await context.models.embed({ requestId, model: node.model, texts: batch }, context.signal);
+    const result = await context.models.embed({ requestId, model: node.model, texts: batch, ...wishesOf(asked) }, context.signal);
     for (const [i, text] of batch.entries()) vectors.set(text, result.vectors[i] ?? null);
     stats.embed.requests++;
     stats.embed.texts += batch.length;
     stats.embed.promptTokens += result.promptTokens;
     countEmbedded(stats.embed, context.shardId, batch.length);
+    warnOfCut('EMBED', result.tokensLeftOut, context);
   }
   return vectors;
 }
 
-function setVectors(node: EmbedNode, block: Block, inputs: readonly JsonValue[], vectors: ReadonlyMap<string, JsonValue>): void {
-  const vectorOf = (text: JsonValue): JsonValue => vectors.get(toText(text)) ?? null;
-  for (const [i, row] of block.entries()) (row as Row)[node.variable] = resultOf(inputs[i] ?? null, vectorOf);
+const wishesOf = ({ dimensions, truncate, normalize }: Options) => ({
+  ...(dimensions !== undefined && { dimensions }),
+  ...(truncate && { truncate }),
+  ...(!normalize && { normalize }),
+});
+
+function setVectors(node: EmbedNode, block: Block, asked: readonly (Asked | undefined)[], vectors: ReadonlyMap<string, Vectors>): void {
+  for (const [i, row] of block.entries()) {
+    const each = asked[i];
+    const own = each && vectors.get(each.key);
+    (row as Row)[node.variable] = each === undefined ? null : resultOf(each.input, (text) => own?.get(toText(text)) ?? null);
+  }
 }
 
 const resultOf = (input: JsonValue, vectorOf: (text: JsonValue) => JsonValue): JsonValue => {

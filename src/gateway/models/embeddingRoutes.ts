@@ -2,20 +2,33 @@ import { z } from 'zod';
 import { toBase64 } from '../../base/index.js';
 import type { ClusterModelService } from '../../cooperation/index.js';
 import { checkBody } from '../checkBody.js';
-import { gatewayError } from '../errors.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
+
+const inputOf = (textsMax: number) => {
+  const tokens = z.array(z.int().min(0)).min(1);
+  const several = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(textsMax);
+  const error = `must be a text, 1 to ${textsMax} texts, the token ids of a text (at least one), or 1 to ${textsMax} lists of them`;
+  return z.union([z.string(), several(z.string()), tokens, several(tokens)], { error });
+};
 
 const bodyOf = (textsMax: number) =>
   z.strictObject({
     model: z.string().min(1).max(256),
-    input: z.union([z.string(), z.array(z.string()).min(1).max(textsMax)], { error: `must be a text or 1 to ${textsMax} texts` }),
+    input: inputOf(textsMax),
     encoding_format: z.enum(['float', 'base64']).nullish(),
     dimensions: z.int().min(1).nullish(),
+    truncate: z.boolean().nullish(),
+    normalize: z.boolean().nullish(),
     user: z.string().nullish(),
   });
 
-/** POST /v1/embeddings in OpenAI's shape; vectors as numbers or as base64 of little-endian 32-bit floats. */
+type Input = z.infer<ReturnType<typeof inputOf>>;
+
+/**
+ * POST /v1/embeddings in OpenAI's shape; vectors as numbers or as base64 of little-endian 32-bit floats. `truncate` and `normalize` are
+ * those of TEI, except that an answer to a cut text says so: `truncated_tokens` of the text, and of all in `usage`.
+ */
 export function embeddingRoutes(parts: { readonly models: ClusterModelService; readonly textsMax: number }): readonly Route[] {
   const schema = bodyOf(parts.textsMax);
   return [
@@ -25,31 +38,38 @@ export function embeddingRoutes(parts: { readonly models: ClusterModelService; r
       style: 'openai',
       handle: async (context) => {
         const body = checkBody(schema, context.json());
-        const texts = typeof body.input === 'string' ? [body.input] : body.input;
         const { requestId, signal } = context;
-        const { vectors, promptTokens } = await parts.models.embed({ requestId, model: body.model, texts }, signal);
-        checkDimensions(body.dimensions, vectors[0]?.length ?? 0);
+        const result = await parts.models.embed({ requestId, model: body.model, ...textsOf(body.input), ...wishesOf(body) }, signal);
+        const { vectors, promptTokens, tokensLeftOut } = result;
         const encode = body.encoding_format === 'base64' ? toFloatsBase64 : (vector: readonly number[]) => vector;
-        const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encode(vector) }));
-        return responses.json(200, {
-          object: 'list',
-          data,
-          model: body.model,
-          usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+        const data = vectors.map((vector, index) => {
+          const cut = tokensLeftOut?.[index] ?? 0;
+          return { object: 'embedding', index, embedding: encode(vector), ...(cut > 0 && { truncated_tokens: cut }) };
         });
+        const cut = tokensLeftOut?.reduce((total, tokens) => total + tokens, 0);
+        const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens, ...(cut && { truncated_tokens: cut }) };
+        return responses.json(200, { object: 'list', data, model: body.model, usage });
       },
     },
   ];
 }
 
+/** One text or many, as texts or as token ids. */
+const textsOf = (input: Input): { readonly texts: readonly string[]; readonly tokens?: readonly (readonly number[])[] } => {
+  if (typeof input === 'string') return { texts: [input] };
+  const [first] = input;
+  if (typeof first === 'string') return { texts: input as string[] };
+  return { texts: [], tokens: typeof first === 'number' ? [input as number[]] : (input as number[][]) };
+};
+
+const wishesOf = ({ dimensions, truncate, normalize }: Omit<z.infer<ReturnType<typeof bodyOf>>, 'input'>) => ({
+  ...(dimensions && { dimensions }),
+  ...(truncate && { truncate }),
+  ...(normalize === false && { normalize }),
+});
+
 const toFloatsBase64 = (vector: readonly number[]): string => {
   const view = new DataView(new ArrayBuffer(vector.length * 4));
   for (const [i, value] of vector.entries()) view.setFloat32(i * 4, value, true);
   return toBase64(new Uint8Array(view.buffer));
-};
-
-// The default model was not trained to be shortened: a cut vector would be a worse one without a word.
-const checkDimensions = (wanted: number | null | undefined, actual: number): void => {
-  if (wanted === null || wanted === undefined || wanted === actual) return;
-  throw gatewayError('PARAMETER_BAD', `dimensions: the model gives ${actual}`, { data: { param: 'dimensions' } });
 };

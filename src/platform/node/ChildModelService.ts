@@ -12,6 +12,8 @@ import {
   type ModelFacts,
   type ModelService,
   platformError,
+  type RerankRequest,
+  type RerankResult,
 } from '../index.js';
 import type { EngineCall, EngineCommand, EngineFacts, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
 
@@ -81,6 +83,10 @@ export class ChildModelService implements ModelService {
 
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
     return (await this.#ask({ kind: 'embed', request }, signal)) as EmbedResult;
+  }
+
+  async rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
+    return (await this.#ask({ kind: 'rerank', request }, signal)) as RerankResult;
   }
 
   async tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {

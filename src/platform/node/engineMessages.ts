@@ -10,6 +10,8 @@ import type {
   LoadReport,
   ModelAbilities,
   ModelFacts,
+  RerankRequest,
+  RerankResult,
 } from '../index.js';
 
 // The messages between a shard and its engine child. Both ends are of one build and one machine, so they carry no version; they cross
@@ -19,6 +21,7 @@ import type {
 export type EngineCall =
   | { readonly kind: 'generate'; readonly request: GenerateRequest }
   | { readonly kind: 'embed'; readonly request: EmbedRequest }
+  | { readonly kind: 'rerank'; readonly request: RerankRequest }
   | { readonly kind: 'tokenize'; readonly model: string; readonly text: string }
   | { readonly kind: 'detokenize'; readonly model: string; readonly tokens: readonly number[] }
   | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
@@ -31,7 +34,7 @@ export type EngineCommand =
   | { readonly kind: 'abort'; readonly call: number }
   | { readonly kind: 'ping' };
 
-export type EngineValue = EmbedResult | LoadedAdapter | readonly number[] | string | null;
+export type EngineValue = EmbedResult | RerankResult | LoadedAdapter | readonly number[] | string | null;
 
 /** A part of the answer to a call: events of a generation, one value of any other call, or how it ended. */
 export type EngineItem =

@@ -48,14 +48,16 @@ function endWith(thrown: unknown): void {
   send({ kind: 'failed', error }, () => process.exit(1));
 }
 
-/** One token and one vector: the first request then meets touched weights and reserved graphs. */
+/** One token, and one vector or score: the first request then meets touched weights and reserved graphs. */
 async function warmUp(service: ModelService): Promise<void> {
   const { signal } = new AbortController();
   const sampling = { ...plainSampling, tokensMax: 2 };
   const messages = [{ role: 'user' as const, content: 'Hello' }];
   const request = { requestId: 'warm-up', model: 'default', messages, sampling, priority: 'normal' as const };
   for await (const event of service.generate(request, signal)) if (event.kind === 'finished') break;
-  await service.embed({ requestId: 'warm-up', model: 'default', texts: ['Hello'] }, signal);
+  const text = { requestId: 'warm-up', model: 'default' };
+  if (!service.models().some(({ crossEncoder }) => crossEncoder)) await service.embed({ ...text, texts: ['Hello'] }, signal);
+  else await service.rerank({ ...text, query: 'Hello', documents: ['Hello'], method: 'crossEncoder' }, signal);
 }
 
 class EngineServer {
@@ -98,6 +100,8 @@ class EngineServer {
     switch (body.kind) {
       case 'embed':
         return this.#service.embed(body.request, signal);
+      case 'rerank':
+        return this.#service.rerank(body.request, signal);
       case 'tokenize':
         return this.#service.tokenize(body.model, body.text, signal);
       case 'detokenize':

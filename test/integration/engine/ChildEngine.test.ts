@@ -74,6 +74,10 @@ describe('an engine in a child process (R18)', () => {
     expect(modelService.models().map(({ kind }) => kind)).toEqual(['chat', 'embedding']);
     expect(await textOf(modelService.generate(request('What is 17 times 3?'), signal))).toContain('51');
     const { vectors } = await modelService.embed({ requestId: 'e', model: 'default', texts: ['one', 'two'] }, signal);
+    const ranking = { requestId: 'r', model: 'default', query: 'one', documents: ['two', 'one'], method: 'embedding' as const };
+    const { scores } = await modelService.rerank(ranking, signal);
+    expect(scores[1]).toBeGreaterThan(scores[0] as number);
+    await expect(modelService.rerank({ ...ranking, method: 'crossEncoder' }, signal)).rejects.toMatchObject({ code: 'MODEL_KIND_WRONG' });
     expect(vectors.map(({ length }) => length)).toEqual([384, 384]);
     const tokens = await modelService.tokenize('default', 'one two three', signal);
     expect(tokens).toHaveLength(3);

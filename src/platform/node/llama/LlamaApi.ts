@@ -151,12 +151,19 @@ export interface LlamaApi {
   readonly contextTokensOfSequence: (context: Pointer) => number;
   readonly contextTokensOfTraining: (model: Pointer) => number;
   readonly embeddingLength: (model: Pointer) => number;
+  /** Length of a pooled vector, which some models make from a longer or shorter row. */
+  readonly embeddingLengthOut: (model: Pointer) => number;
+  readonly classes: (model: Pointer) => number;
+  readonly hasEncoder: (model: Pointer) => boolean;
   readonly chatTemplate: (model: Pointer, name: null) => string | null;
   readonly vocabulary: (model: Pointer) => Pointer;
   readonly vocabularySize: (vocabulary: Pointer) => number;
   readonly beginToken: (vocabulary: Pointer) => number;
   readonly addsBeginToken: (vocabulary: Pointer) => boolean;
   readonly endToken: (vocabulary: Pointer) => number;
+  readonly addsEndToken: (vocabulary: Pointer) => boolean;
+  readonly separatorToken: (vocabulary: Pointer) => number;
+  readonly addsSeparatorToken: (vocabulary: Pointer) => boolean;
   readonly isEndOfGeneration: (vocabulary: Pointer, token: number) => boolean;
   readonly tokenize: (
     vocabulary: Pointer,
@@ -181,6 +188,7 @@ export interface LlamaApi {
   readonly encode: (context: Pointer, batch: BatchStruct) => number;
   readonly logitsOfRow: (context: Pointer, row: number) => MaybePointer;
   readonly embeddingOfSequence: (context: Pointer, sequence: number) => MaybePointer;
+  readonly clearMemory: (memory: Pointer, data: boolean) => void;
   readonly removeFromSequence: (memory: Pointer, sequence: number, from: number, to: number) => boolean;
   readonly quantizeDefaults: () => QuantizeParams;
   readonly quantize: (from: string, to: string, params: QuantizeParams) => number;
@@ -249,12 +257,18 @@ function bindApi(library: LibraryHandle): LlamaApi {
     contextTokensOfSequence: bind('n_ctx_seq', 'uint32', ['void*']),
     contextTokensOfTraining: bind('model_n_ctx_train', 'int32', ['void*']),
     embeddingLength: bind('model_n_embd', 'int32', ['void*']),
+    embeddingLengthOut: bind('model_n_embd_out', 'int32', ['void*']),
+    classes: bind('model_n_cls_out', 'uint32', ['void*']),
+    hasEncoder: bind('model_has_encoder', 'bool', ['void*']),
     chatTemplate: bind('model_chat_template', 'str', ['void*', 'str']),
     vocabulary: bind('model_get_vocab', 'void*', ['void*']),
     vocabularySize: bind('vocab_n_tokens', 'int32', ['void*']),
     beginToken: bind('vocab_bos', 'int32', ['void*']),
     addsBeginToken: bind('vocab_get_add_bos', 'bool', ['void*']),
     endToken: bind('vocab_eos', 'int32', ['void*']),
+    addsEndToken: bind('vocab_get_add_eos', 'bool', ['void*']),
+    separatorToken: bind('vocab_sep', 'int32', ['void*']),
+    addsSeparatorToken: bind('vocab_get_add_sep', 'bool', ['void*']),
     isEndOfGeneration: bind('vocab_is_eog', 'bool', ['void*', 'int32']),
     tokenize: bind('tokenize', 'int32', ['void*', 'uint8*', 'int32', 'int32*', 'int32', 'bool', 'bool']),
     tokenToPiece: bind('token_to_piece', 'int32', ['void*', 'int32', 'uint8*', 'int32', 'int32', 'bool']),
@@ -264,6 +278,7 @@ function bindApi(library: LibraryHandle): LlamaApi {
     encode: bind('encode', 'int32', ['void*', batchStruct]),
     logitsOfRow: bind('get_logits_ith', 'void*', ['void*', 'int32']),
     embeddingOfSequence: bind('get_embeddings_seq', 'void*', ['void*', 'int32']),
+    clearMemory: bind('memory_clear', 'void', ['void*', 'bool']),
     removeFromSequence: bind('memory_seq_rm', 'bool', ['void*', 'int32', 'int32', 'int32']),
     quantizeDefaults: bind('model_quantize_default_params', quantizeParams, []),
     quantize: bind('model_quantize', 'uint32', ['str', 'str', koffi.pointer(quantizeParams)]),

@@ -1,76 +1,104 @@
 import { assert } from '../../../base/index.js';
-import { type EmbeddingBackend, platformError } from '../../index.js';
+import { type EmbeddingBackend, type EmbeddingFacts, platformError } from '../../index.js';
+import { choosePooling, type Pooling, poolingTypes } from './choosePooling.js';
 import { type Pointer, viewNative } from './LlamaApi.js';
 import { type LlamaModel, loadLlamaModel, type ModelFile } from './LlamaModel.js';
 import { LlamaTokenizer } from './LlamaTokenizer.js';
 import { NativeBatch } from './NativeBatch.js';
+import { readEmbeddingMetadata } from './readEmbeddingMetadata.js';
 
 export interface LlamaEmbeddingOptions {
-  readonly model: ModelFile;
+  readonly model: ModelFile & { readonly pooling?: Exclude<Pooling, 'rank'> | undefined };
   readonly threads: number;
+}
+
+interface EmbeddingContext {
+  readonly pointer: Pointer;
+  /** Of a decoder: what it has read, which is forgotten between two passes. */
+  readonly memory: Pointer | null;
+}
+
+interface Contexts {
+  readonly flash: EmbeddingContext;
+  readonly short: EmbeddingContext;
 }
 
 // Attention of a pack is quadratic in its rows, while below 64 rows flash attention takes a slow kernel: 64 to 128 rows are the cheapest.
 const packTokensMax = 128;
 const flashRowsMin = 64;
 const textTokensLimit = 512;
-const poolingMean = 1;
 const flashOff = 0;
 const flashAuto = -1;
 
 /**
- * An encoder model in llama.cpp: mean pooling, unit-length vectors, several texts a pass. Two contexts share the weights: with flash
- * attention for packs of 64 rows and more, without for fewer. Both agree to less than 1e-6 cosine distance (R23).
+ * An encoder or decoder model in llama.cpp that gives vectors, or a cross-encoder that gives scores: several texts a pass. Two contexts
+ * share the weights: with flash attention for packs of 64 rows and more, without for fewer. Both agree to less than 1e-6 cosine distance
+ * (R23).
  */
 export class LlamaEmbeddingBackend implements EmbeddingBackend {
-  readonly facts: { readonly dimensions: number; readonly textTokensMax: number; readonly packTokensMax: number };
+  readonly facts: EmbeddingFacts;
   readonly #model: LlamaModel;
   readonly #tokenizer: LlamaTokenizer;
   readonly #batch: NativeBatch;
-  readonly #flashContext: Pointer;
-  readonly #shortContext: Pointer;
+  readonly #contexts: Contexts;
+  readonly #isEncoder: boolean;
 
-  private constructor(model: LlamaModel, contexts: { readonly flash: Pointer; readonly short: Pointer }) {
-    const { api } = model;
+  private constructor(
+    model: LlamaModel,
+    opened: { readonly contexts: Contexts; readonly pooling: Pooling; readonly dimensionsShorter: readonly number[] },
+  ) {
+    const { contexts } = opened;
     this.#model = model;
     this.#tokenizer = new LlamaTokenizer(model);
-    this.#flashContext = contexts.flash;
-    this.#shortContext = contexts.short;
-    const textTokensMax = textTokensMaxOf(model);
-    this.#batch = new NativeBatch(api, Math.max(textTokensMax, packTokensMax));
-    this.facts = { dimensions: api.embeddingLength(model.model), textTokensMax, packTokensMax };
+    this.#contexts = contexts;
+    this.#isEncoder = contexts.flash.memory === null || model.api.hasEncoder(model.model);
+    this.#batch = new NativeBatch(model.api, rowsMaxOf(model));
+    this.facts = factsOf(model, this.#tokenizer, opened);
   }
 
   /** Loads the model. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
-  static open(options: LlamaEmbeddingOptions): LlamaEmbeddingBackend {
-    const model = loadLlamaModel(options.model);
-    const { api } = model;
-    const rowsMax = Math.max(textTokensMaxOf(model), packTokensMax);
-    const flash = openContext(model, { rowsMax, flashType: flashAuto, threads: options.threads });
-    const short = openContext(model, { rowsMax: flashRowsMin, flashType: flashOff, threads: options.threads });
-    if (flash !== null && short !== null) return new LlamaEmbeddingBackend(model, { flash, short });
-    for (const context of [flash, short]) if (context !== null) api.freeContext(context);
-    api.freeModel(model.model);
-    throw platformError('MODEL_INVALID', `model ${options.model.path}: no embedding context can be made for it`);
+  static open({ model: file, threads }: LlamaEmbeddingOptions): LlamaEmbeddingBackend {
+    const model = loadLlamaModel(file);
+    const refuse = (reason: string): never => {
+      model.api.freeModel(model.model);
+      throw platformError('MODEL_INVALID', `model ${file.path}: ${reason}`);
+    };
+    const metadata = readEmbeddingMetadata(model.metadata);
+    const isCausal = metadata.isCausal && !model.api.hasEncoder(model.model);
+    const pooling = choosePooling({ asked: file.pooling, stated: metadata.poolingType, isCausal });
+    const classes = model.api.classes(model.model);
+    // More classes than one tell what a text is, not how well it fits; a decoder is asked in words, which its makers' template holds.
+    if (pooling === 'rank' && classes !== 1) return refuse(`it sorts texts into ${classes} classes; a cross-encoder has one`);
+    if (pooling === 'rank' && isCausal) return refuse('it ranks as a decoder; only encoders can');
+    const flash = openContext(model, { rowsMax: rowsMaxOf(model), flashType: flashAuto, threads, pooling });
+    const short = openContext(model, { rowsMax: flashRowsMin, flashType: flashOff, threads, pooling });
+    if (flash !== undefined && short !== undefined) {
+      return new LlamaEmbeddingBackend(model, { contexts: { flash, short }, pooling, dimensionsShorter: metadata.dimensionsShorter });
+    }
+    for (const context of [flash, short]) if (context !== undefined) model.api.freeContext(context.pointer);
+    return refuse('no embedding context can be made for it');
   }
 
   tokenize(text: string): Int32Array {
-    return this.#tokenizer.tokenize(text, { parseSpecial: false, addSpecial: true });
+    const tokens = this.#tokenizer.tokenize(text, { parseSpecial: false, addSpecial: true });
+    if (tokens.length > 0) return tokens;
+    // A decoder may add nothing to nothing; a text has a row nevertheless.
+    const { api, vocabulary } = this.#model;
+    return Int32Array.of(Math.max(0, api.endToken(vocabulary)));
   }
 
   embed(texts: readonly Int32Array[]): Float32Array[] {
     const rows = this.#fillBatch(texts);
-    const context = rows < flashRowsMin ? this.#shortContext : this.#flashContext;
-    const result = this.#batch.encode(context);
-    if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `llama_encode returned ${result}`, { data: { result, rows } });
-    return texts.map((_, sequence) => this.#vectorOf(context, sequence));
+    const context = rows < flashRowsMin ? this.#contexts.short : this.#contexts.flash;
+    const result = this.#pass(context);
+    if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `the embedding pass returned ${result}`, { data: { result, rows } });
+    return texts.map((_, sequence) => this.#resultOf(context, sequence));
   }
 
   close(): void {
     const { api, model } = this.#model;
     this.#batch.free();
-    api.freeContext(this.#flashContext);
-    api.freeContext(this.#shortContext);
+    for (const { pointer } of Object.values(this.#contexts)) api.freeContext(pointer);
     api.freeModel(model);
   }
 
@@ -90,23 +118,59 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
     return rows;
   }
 
-  #vectorOf(context: Pointer, sequence: number): Float32Array {
-    const address = this.#model.api.embeddingOfSequence(context, sequence);
-    assert(address !== null, 'an encoded text has a vector', { sequence });
-    return normalised(new Float32Array(viewNative(address, this.facts.dimensions * 4)));
+  #pass({ pointer, memory }: EmbeddingContext): number {
+    if (this.#isEncoder) return this.#batch.encode(pointer);
+    assert(memory !== null, 'a decoder has a memory');
+    this.#model.api.clearMemory(memory, false);
+    return this.#batch.decode(pointer);
+  }
+
+  #resultOf({ pointer }: EmbeddingContext, sequence: number): Float32Array {
+    const address = this.#model.api.embeddingOfSequence(pointer, sequence);
+    assert(address !== null, 'a text that was read has a result', { sequence });
+    const numbers = this.facts.gives === 'score' ? 1 : this.facts.dimensions;
+    return new Float32Array(viewNative(address, numbers * 4)).slice(); // the memory is the next pass's
   }
 }
 
-function textTokensMaxOf(model: LlamaModel): number {
-  return Math.min(textTokensLimit, model.api.contextTokensOfTraining(model.model));
+const textTokensMaxOf = ({ api, model }: LlamaModel): number => Math.min(textTokensLimit, api.contextTokensOfTraining(model));
+
+/** A multiple of the sequences: the library reserves a graph of as many rows for each, and dies of one that does not come out even. */
+const rowsMaxOf = (model: LlamaModel): number => Math.ceil(textTokensMaxOf(model) / packTokensMax) * packTokensMax;
+
+function factsOf(
+  loaded: LlamaModel,
+  tokenizer: LlamaTokenizer,
+  { pooling, dimensionsShorter }: { readonly pooling: Pooling; readonly dimensionsShorter: readonly number[] },
+): EmbeddingFacts {
+  const { api, model, vocabulary, vocabularySize } = loaded;
+  const around = Array.from(tokenizer.tokenize('', { parseSpecial: false, addSpecial: true }));
+  const beginCount = api.addsBeginToken(vocabulary) ? 1 : 0;
+  return {
+    gives: pooling === 'rank' ? 'score' : 'vector',
+    dimensions: api.embeddingLengthOut(model),
+    dimensionsShorter,
+    textTokensMax: textTokensMaxOf(loaded),
+    packTokensMax,
+    vocabularySize,
+    beginTokens: around.slice(0, beginCount),
+    endTokens: around.slice(beginCount),
+    separatorTokens: separatorsOf(loaded),
+  };
 }
+
+/** Some models end the first text and then mark the border, others do one of the two. */
+const separatorsOf = ({ api, vocabulary }: LlamaModel): readonly number[] => [
+  ...(api.addsEndToken(vocabulary) ? [api.endToken(vocabulary)] : []),
+  ...(api.addsSeparatorToken(vocabulary) ? [api.separatorToken(vocabulary)] : []),
+];
 
 function openContext(
   model: LlamaModel,
-  options: { readonly rowsMax: number; readonly flashType: number; readonly threads: number },
-): Pointer | null {
+  options: { readonly rowsMax: number; readonly flashType: number; readonly threads: number; readonly pooling: Pooling },
+): EmbeddingContext | undefined {
   const { api } = model;
-  return api.newContext(model.model, {
+  const pointer = api.newContext(model.model, {
     ...api.contextDefaults(),
     n_ctx: options.rowsMax,
     n_batch: options.rowsMax,
@@ -114,19 +178,12 @@ function openContext(
     n_seq_max: Math.min(options.rowsMax, packTokensMax),
     n_threads: options.threads,
     n_threads_batch: options.threads,
-    pooling_type: poolingMean,
+    pooling_type: poolingTypes[options.pooling],
     flash_attn_type: options.flashType,
     embeddings: true,
     kv_unified: true,
     offload_kqv: false,
     op_offload: false,
   });
-}
-
-function normalised(vector: Float32Array): Float32Array {
-  let squares = 0;
-  for (const value of vector) squares += value * value;
-  const length = Math.sqrt(squares);
-  assert(Number.isFinite(length) && length > 0, 'a vector has a length');
-  return vector.map((value) => value / length);
+  return pointer === null ? undefined : { pointer, memory: api.memory(pointer) };
 }

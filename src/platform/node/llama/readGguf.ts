@@ -12,8 +12,8 @@ export interface GgufTensor {
 
 /** What stands in the description of a GGUF file. */
 export interface GgufFacts {
-  /** Entries that are one number, text or truth value; lists are left out, and so are texts over 1 MiB. */
-  readonly metadata: ReadonlyMap<string, number | string | boolean>;
+  /** Entries that are one number, text or truth value, and short lists of numbers; other lists are left out, and so are texts over 1 MiB. */
+  readonly metadata: ReadonlyMap<string, number | string | boolean | readonly number[]>;
   readonly tensors: readonly GgufTensor[];
 }
 
@@ -43,6 +43,7 @@ const scalarReaders: readonly (((bytes: Buffer) => number | boolean) | undefined
   (bytes) => bytes.readDoubleLE(),
 ];
 const alignmentDefault = 32;
+const listItemsMax = 64;
 const dimensionsMax = 4;
 const entryBytesMin = 8 + 4 + 1;
 const tensorBytesMin = 8 + 4 + 4 + 8;
@@ -101,13 +102,13 @@ export function readGguf(file: number): GgufFacts {
 }
 
 const readEntries = (cursor: GgufCursor, entries: number): GgufFacts['metadata'] => {
-  const metadata = new Map<string, number | string | boolean>();
+  const metadata = new Map<string, number | string | boolean | readonly number[]>();
   for (let i = 0; i < entries; i++) {
     const key = cursor.text();
     const valueType = cursor.u32();
     checkType(key, valueType);
-    if (valueType === valueTypes.array) skipArray(cursor);
-    else metadata.set(key, readValue(cursor, valueType));
+    const value = valueType === valueTypes.array ? readArray(cursor) : readValue(cursor, valueType);
+    if (value !== undefined) metadata.set(key, value);
   }
   return metadata;
 };
@@ -133,12 +134,18 @@ const readValue = (cursor: GgufCursor, valueType: number): number | string | boo
   return reader(bytes);
 };
 
-const skipArray = (cursor: GgufCursor): void => {
+const readArray = (cursor: GgufCursor): readonly number[] | undefined => {
   const itemType = cursor.u32();
   const count = cursor.u64();
-  if (itemType !== valueTypes.text) cursor.skip(count * bytesOfScalar(itemType));
-  // Ends at the end of the file at the latest: every text takes eight bytes.
-  else for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
+  if (itemType === valueTypes.text) {
+    // Ends at the end of the file at the latest: every text takes eight bytes.
+    for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
+    return undefined;
+  }
+  const bytes = bytesOfScalar(itemType);
+  if (count <= listItemsMax) return Array.from({ length: count }, () => Number(readValue(cursor, itemType)));
+  cursor.skip(count * bytes);
+  return undefined;
 };
 
 const bytesOfScalar = (valueType: number): number => {

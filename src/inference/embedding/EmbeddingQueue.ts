@@ -1,4 +1,4 @@
-import { baseError } from '../base/index.js';
+import { baseError } from '../../base/index.js';
 
 /** One embedding request: texts as tokens, vectors filled in as packs come back. */
 export interface EmbeddingJob {
