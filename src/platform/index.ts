@@ -12,6 +12,7 @@ export type { LogFields, Logger } from './Logger.js';
 export { linearWidths } from './linearWidths.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
+export type { ModelDescription } from './ModelDescription.js';
 export {
   type AnswerLogprob,
   type ChatMessage,

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import type { OstrakaError } from '../../../base/index.js';
+import type { ModelDescription } from '../../index.js';
+import { checkGguf } from './checkGguf.js';
+import { describeGguf } from './describeGguf.js';
 import { type GgufFacts, readGguf } from './readGguf.js';
 import { readModelFile } from './readModelFile.js';
 
@@ -13,16 +16,19 @@ export interface CheckedModelFile {
   /** SHA-256, hex. */
   readonly digest: string;
   readonly facts: GgufFacts;
+  readonly description: ModelDescription;
 }
 
 /**
- * Looks at a GGUF file before native code opens it: magic, version, description, and that every tensor lies inside it; computes its
- * SHA-256. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
+ * Looks at a GGUF file before native code opens it: its form, what its description means, and that every tensor lies inside it; computes
+ * its SHA-256. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
  */
 export function checkModelFile(path: string, refuse: (reason: string, cause?: unknown) => OstrakaError): CheckedModelFile {
   return readModelFile(path, refuse, (file) => {
     const facts = readGguf(file);
-    return { type: facts.metadata.get('general.type')?.toString(), digest: digestOf(file), facts };
+    checkGguf(facts);
+    const description = describeGguf(facts);
+    return { type: description.type, digest: digestOf(file), facts, description };
   });
 }
 
