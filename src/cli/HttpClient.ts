@@ -20,8 +20,20 @@ export class HttpClient {
     throw toError(response.status, answer);
   }
 
-  async #fetch(method: string, path: string, body: unknown): Promise<Response> {
-    const init: RequestInit = { method, signal: AbortSignal.timeout(timeoutMs) };
+  /** The bytes of an answer as they come; aborting ends both. */
+  async stream(
+    method: string,
+    path: string,
+    { body, signal }: { readonly body: unknown; readonly signal: AbortSignal },
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const response = await this.#fetch(method, path, body, signal);
+    if (!response.ok) throw toError(response.status, parse(await response.text()));
+    return response.body as unknown as AsyncIterable<Uint8Array>;
+  }
+
+  async #fetch(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const init: RequestInit = { method, signal: signal === undefined ? limit : AbortSignal.any([limit, signal]) };
     if (body !== undefined) Object.assign(init, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
     try {
       return await fetch(`${this.#url}${path}`, init);

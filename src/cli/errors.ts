@@ -37,6 +37,13 @@ export const cliErrors = {
     meaning: 'No Ostraka shard answers at the URL.',
     action: 'Start one with `ostraka up`, or give --url.',
   },
+  ANSWER_BROKEN: {
+    httpStatus: 502,
+    errorNum: 0,
+    retryable: true,
+    meaning: 'A streamed answer ended with an error, or the connection before the answer.',
+    action: 'Ask again; what was shown of the answer may be incomplete.',
+  },
 } as const;
 
 export const cliError = defineErrors(cliErrors);

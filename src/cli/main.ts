@@ -71,6 +71,16 @@ const buildProgram = async (): Promise<Command> => {
     .action(async (aql, options) => (await import('./commands/queryCommand.js')).queryCommand(aql, options));
 
   program
+    .command('chat')
+    .description('talk to the model; one line a question, /help for commands')
+    .option('--model <name>', 'a model, or an adapter by its name', 'default')
+    .option('--domain <name>', 'who should answer')
+    .option('--system <text>', 'system prompt')
+    .option('--max-tokens <count>', 'longest answer', integer(1, 1_048_576), 512)
+    .option('--url <url>', 'any shard', defaultUrl)
+    .action(async (options) => (await import('./commands/chatCommand.js')).chatCommand(options));
+
+  program
     .command('status')
     .description('show the shards, their slots, adapters, loads and breakers')
     .option('--url <url>', 'any shard', defaultUrl)

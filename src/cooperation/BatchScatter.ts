@@ -1,4 +1,4 @@
-import { AsyncQueue, baseError, type JsonValue, type OstrakaErrorJson, type ShardId, toOstrakaError } from '../base/index.js';
+import { AsyncQueue, baseError, type JsonValue, OstrakaError, type OstrakaErrorJson, type ShardId, toOstrakaError } from '../base/index.js';
 import type { Clock, Logger } from '../platform/index.js';
 import { deadlineSignal, type RemoteExecutor } from '../rpc/index.js';
 import type { BatchOutcome, BatchResult, ClusterAnswer, ClusterRequest, RoutingReport, ScatterReport } from './ClusterRequest.js';
@@ -9,6 +9,13 @@ import type { RequestRouter, ReservedRoute } from './RequestRouter.js';
 import { retryableElsewhere } from './retryableElsewhere.js';
 import { toGenerateRequest } from './toGenerateRequest.js';
 import { withProgressTimeout } from './withProgressTimeout.js';
+
+interface Attempt {
+  readonly excluded: ReadonlySet<ShardId>;
+  /** From 1 on. */
+  readonly attempt: number;
+  readonly refused: ReadonlyMap<number, OstrakaErrorJson>;
+}
 
 interface Part {
   readonly shardId: ShardId;
@@ -84,7 +91,7 @@ export class BatchScatter {
       deadlineMs,
     };
     const indexes = entries.map((_, index) => index);
-    this.#scatter(run, indexes, new Set(), 1).then(
+    this.#scatter(run, indexes, { excluded: new Set(), attempt: 1, refused: new Map() }).then(
       () => results.close(),
       (error: unknown) => results.fail(error),
     );
@@ -103,18 +110,20 @@ export class BatchScatter {
     return Math.max(this.#options.collectiveTimeoutMs, longest, 2 * tokens * this.#options.millisecondsPerToken);
   }
 
-  async #scatter(run: Run, indexes: readonly number[], excluded: ReadonlySet<ShardId>, attempt: number): Promise<void> {
-    const parts = this.#assign(run, indexes, excluded);
-    await Promise.all(parts.map((part) => this.#runPart(run, part, excluded, attempt)));
+  /** `refused`: of entries that a shard did not take, why. */
+  async #scatter(run: Run, indexes: readonly number[], state: Attempt): Promise<void> {
+    const parts = this.#assign(run, indexes, state);
+    await Promise.all(parts.map((part) => this.#runPart(run, part, state)));
   }
 
   /** Routes every entry; those that no shard takes get their error at once. */
-  #assign(run: Run, indexes: readonly number[], excluded: ReadonlySet<ShardId>): Part[] {
+  #assign(run: Run, indexes: readonly number[], { excluded, refused }: Attempt): Part[] {
     const parts = new Map<ShardId, Part>();
     for (const index of indexes) {
       const entry = run.entries[index] as ClusterRequest;
       try {
-        const route = this.#router.reserve(entry, excluded);
+        const reason = refused.get(index);
+        const route = this.#router.reserve(entry, excluded, reason && new OstrakaError(reason));
         const { shardId } = route.report;
         if (entry.domain !== undefined && route.report.decision !== 'domain') run.report.fallbacks++;
         const part = parts.get(shardId) ?? { shardId, entries: [] };
@@ -127,7 +136,7 @@ export class BatchScatter {
     return [...parts.values()];
   }
 
-  async #runPart(run: Run, part: Part, excluded: ReadonlySet<ShardId>, attempt: number): Promise<void> {
+  async #runPart(run: Run, part: Part, { excluded, attempt }: Attempt): Promise<void> {
     const failed = new Map<number, OstrakaErrorJson>();
     run.report.requests++;
     run.report.perShard.set(part.shardId, (run.report.perShard.get(part.shardId) ?? 0) + 1);
@@ -161,7 +170,11 @@ export class BatchScatter {
     run.report.retries++;
     this.#metrics.retries.add(1, { reason: state.failed.get(again[0] as number)?.code ?? 'unknown' });
     this.#logger.info('scatter.retry', { shard: part.shardId, entries: again.length });
-    await this.#scatter(run, again, new Set([...state.excluded, part.shardId]), state.attempt + 1);
+    await this.#scatter(run, again, {
+      excluded: new Set([...state.excluded, part.shardId]),
+      attempt: state.attempt + 1,
+      refused: state.failed,
+    });
   }
 
   #frames(run: Run, part: Part): AsyncIterable<BatchFrame> {

@@ -56,9 +56,10 @@ export class ClusterModelService {
     const endsMs = this.#clock.monotonicMs() + request.timeoutMs;
     const excluded = new Set<ShardId>();
     let hasText = false;
+    let refused: OstrakaError | undefined;
     try {
       for (let attempt = 1; ; attempt++) {
-        const route = this.#router.reserve(request, excluded);
+        const route = this.#router.reserve(request, excluded, refused);
         try {
           yield { kind: 'routed', routing: route.report };
           for await (const event of this.#attempt(request, route.report, { signal: deadline.signal, endsMs })) {
@@ -69,7 +70,8 @@ export class ClusterModelService {
           return;
         } catch (thrown) {
           const error = toOstrakaError(thrown);
-          this.#judge(error, route.report.shardId, { hasText, attempt, gaveUp: deadline.signal.aborted });
+          refused = error;
+          this.#judge(error, route.report.shardId, { requestId: request.requestId, hasText, attempt, gaveUp: deadline.signal.aborted });
           if (!this.#hasUnloaded(error, route.report)) excluded.add(route.report.shardId);
         } finally {
           route.release();
@@ -157,11 +159,11 @@ export class ClusterModelService {
   #judge(
     error: OstrakaError,
     shardId: ShardId,
-    state: { readonly hasText: boolean; readonly attempt: number; readonly gaveUp: boolean },
+    state: { readonly requestId: string; readonly hasText: boolean; readonly attempt: number; readonly gaveUp: boolean },
   ): void {
     if (error.code === 'SHARD_UNAVAILABLE') this.#onUnreachable(shardId, error.data['mayHaveRun'] === false);
     if (state.gaveUp || !retryableElsewhere(error)) throw error;
-    this.#logger.info('inference.retry', { shard: shardId, code: error.code });
+    this.#logger.info('inference.retry', { request: state.requestId, shard: shardId, code: error.code });
     if (state.hasText) {
       throw cooperationError('STREAM_INTERRUPTED', `shard ${shardId} was lost in the middle of its answer (${error.code})`, {
         cause: error,

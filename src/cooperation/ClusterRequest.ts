@@ -1,5 +1,5 @@
 import type { OstrakaErrorJson, ShardId } from '../base/index.js';
-import type { AnswerLogprob, ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage } from '../platform/index.js';
+import type { AnswerLogprob, ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage, ToolUse } from '../platform/index.js';
 import type { RouteDecision, RoutePlan } from '../routing/index.js';
 
 /** An inference request to the cluster, before it is known who answers. */
@@ -9,6 +9,7 @@ export interface ClusterRequest {
   readonly messages: readonly ChatMessage[];
   /** Continued as it stands; `messages` is then empty. */
   readonly prompt?: string;
+  readonly tools?: ToolUse;
   readonly domain?: string;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';

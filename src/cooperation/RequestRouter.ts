@@ -58,11 +58,14 @@ export class RequestRouter {
     return member?.announcements.some((one) => one.adapterDigest === adapterDigest) ?? false;
   }
 
-  /** Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE. */
-  reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>): ReservedRoute {
+  /**
+   * `refused`: why the shard that was asked before did not take the request; where no other is left, that is the answer.
+   * Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE.
+   */
+  reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>, refused?: OstrakaError): ReservedRoute {
     const plan = this.plan(request, excluded);
     const [target] = plan.candidates;
-    if (!target) throw this.#nobody(request.model);
+    if (!target) throw refused ?? this.#nobody(request.model);
     if (request.domain !== undefined && plan.decision !== 'domain') this.#fellThrough(request, plan);
     this.#metrics.routed.add(1, { decision: plan.decision });
     const reservation = this.#reservations.take(target.shardId);

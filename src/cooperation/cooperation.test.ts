@@ -133,6 +133,20 @@ describe('one request', () => {
     nothingReserved();
   });
 
+  it('ends with the reason of the last shard that was asked where no other is left, alone and in a batch', async () => {
+    members = [member(s1, 0.9)];
+    models.answer = async function* () {
+      yield* [];
+      throw baseError('QUEUE_FULL', '128 requests wait for the engine already');
+    };
+    expect((await read(law('hi'))).error).toMatchObject({ code: 'QUEUE_FULL', httpStatus: 429 });
+    const { results } = service.generateBatch([law('hi')], signal);
+    const outcomes = [];
+    for await (const { outcome } of results) outcomes.push(outcome);
+    expect(outcomes).toMatchObject([{ kind: 'error', error: { code: 'QUEUE_FULL' } }]);
+    nothingReserved();
+  });
+
   it('ends with STREAM_INTERRUPTED when its shard is lost after text, and is not restarted', async () => {
     scripts.set(s1, answering([{ kind: 'admitted', promptTokens: 1 }, text('He')], lost));
     const { events, error } = await read(law('hi'));

@@ -3,7 +3,7 @@ import type { ClusterRequest } from './ClusterRequest.js';
 
 /** The request as the chosen shard's engine takes it. */
 export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
-  const { requestId, model, messages, prompt, sampling, priority, owner, streamed } = request;
+  const { requestId, model, messages, prompt, tools, sampling, priority, owner, streamed } = request;
   return {
     requestId,
     model,
@@ -11,6 +11,7 @@ export function toGenerateRequest(request: ClusterRequest, adapterDigest: string
     sampling,
     priority,
     ...(prompt !== undefined && { prompt }),
+    ...(tools && { tools }),
     ...(owner !== undefined && { owner }),
     ...(streamed !== undefined && { streamed }),
     ...(adapterDigest !== undefined && { adapterDigest }),

@@ -32,11 +32,26 @@ const sampling = z.strictObject({
   constraint: constraint.optional(),
 });
 
+const message = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
+  toolCallId: z.string().optional(),
+});
+
+const tools = z.strictObject({
+  tools: z.array(z.strictObject({ name: z.string(), description: z.string().optional(), parameters: json, strict: z.boolean() })),
+  callable: z.array(z.string()),
+  isRequired: z.boolean(),
+  callsMax: z.int().min(1),
+});
+
 const generateRequest = z.strictObject({
   requestId: z.string(),
   model: z.string(),
-  messages: z.array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })),
+  messages: z.array(message),
   prompt: z.string().optional(),
+  tools: tools.optional(),
   adapterDigest: z.string().optional(),
   sampling,
   priority: z.enum(['low', 'normal', 'high', 'critical']),

@@ -9,6 +9,7 @@ import type {
   HttpResponse,
   Logger,
   Metrics,
+  Random,
 } from '../platform/index.js';
 import { deadlineSignal } from '../rpc/index.js';
 import { checkSupported } from './checkSupported.js';
@@ -19,6 +20,7 @@ import type { GatewayOptions } from './options.js';
 import { parseJsonBody } from './parseJsonBody.js';
 import type { Route } from './Route.js';
 import { RouteTable } from './RouteTable.js';
+import { requestIdOf } from './requestIdOf.js';
 import { responses } from './responses.js';
 
 /** Turns HTTP requests into answers by the route table: authentication, database, body, deadline, error shape. Never throws. */
@@ -26,6 +28,7 @@ export class Gateway {
   readonly #listener: HttpListener;
   readonly #table: RouteTable;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #logger: Logger;
   readonly #options: GatewayOptions;
   readonly #apiKey: string | undefined;
@@ -36,6 +39,8 @@ export class Gateway {
     readonly listener: HttpListener;
     readonly routes: readonly Route[];
     readonly clock: Clock;
+    /** For ids of requests that bring none. */
+    readonly random: Random;
     readonly logger: Logger;
     readonly metrics: Metrics;
     readonly options: GatewayOptions;
@@ -46,6 +51,7 @@ export class Gateway {
     this.#listener = parts.listener;
     this.#table = new RouteTable(parts.routes);
     this.#clock = parts.clock;
+    this.#random = parts.random;
     this.#logger = parts.logger;
     this.#options = parts.options;
     this.#apiKey = parts.apiKey;
@@ -70,6 +76,7 @@ export class Gateway {
 
   readonly handle: HttpHandler = async (request) => {
     const startedMs = this.#clock.monotonicMs();
+    const requestId = requestIdOf(request.headers, this.#random);
     let pattern = 'none';
     let response: HttpResponse;
     try {
@@ -80,27 +87,34 @@ export class Gateway {
       if (database !== '_system' && (found.kind === 'error' || usesDatabase(found.route))) await this.#checkDatabase(database);
       if (found.kind === 'error') throw found.error;
       checkSupported(request.headers, headersRefused);
-      response = await this.#run(found.route, request, { database, parameters: found.parameters });
+      response = await this.#run(found.route, request, { database, parameters: found.parameters, requestId });
     } catch (thrown) {
       const error = toOstrakaError(thrown);
-      this.#report(error, pattern);
-      response = this.#errorAnswer(request.path, error);
+      this.#report(error, { route: pattern, request: requestId });
+      response = this.#errorAnswer(request.path, error, requestId);
     }
     this.#duration.observe((this.#clock.monotonicMs() - startedMs) / 1000, { route: pattern, status: String(response.status) });
     const body = request.method === 'HEAD' ? '' : response.body;
-    return { ...response, headers: { ...response.headers, 'x-arango-queue-time-seconds': '0' }, body };
+    return { ...response, headers: { ...response.headers, 'x-arango-queue-time-seconds': '0', 'x-request-id': requestId }, body };
   };
 
   /** The answer to what the listener refuses before it is a request. */
-  readonly refuse = (refusal: HttpRefusal): HttpResponse => this.#errorAnswer(refusal.path, this.#errorOf(refusal));
+  readonly refuse = (refusal: HttpRefusal): HttpResponse => {
+    const requestId = requestIdOf({}, this.#random);
+    const response = this.#errorAnswer(refusal.path, this.#errorOf(refusal), requestId);
+    return { ...response, headers: { ...response.headers, 'x-request-id': requestId } };
+  };
 
-  #errorAnswer(path: string, error: OstrakaError): HttpResponse {
-    return this.#styleOf(path) === 'openai' ? responses.openAiError(error) : responses.arangoError(error);
+  #errorAnswer(path: string, error: OstrakaError, requestId: string): HttpResponse {
+    const style = this.#styleOf(path);
+    if (style === 'arango') return responses.arangoError(error);
+    return style === 'anthropic' ? responses.anthropicError(error, requestId) : responses.openAiError(error, requestId);
   }
 
   /** Of the routes at the path, and where there are none of those that begin so. */
   #styleOf(path: string): Route['style'] {
     const own = /^(?:\/_db\/[^/]*)?(\/.*)$/.exec(path)?.[1] ?? path;
+    if (/^\/v1\/messages(\/|$)/.test(own)) return 'anthropic';
     return this.#table.styleOf(own) ?? (/^\/v1(\/|$)/.test(own) ? 'openai' : 'arango');
   }
 
@@ -132,7 +146,7 @@ export class Gateway {
   async #run(
     route: Route,
     request: HttpRequest,
-    found: { readonly database: string; readonly parameters: { readonly [name: string]: string } },
+    found: { readonly database: string; readonly parameters: { readonly [name: string]: string }; readonly requestId: string },
   ): Promise<HttpResponse> {
     const deadline = deadlineSignal({ clock: this.#clock, deadlineMs: this.#options.requestTimeoutMs, signal: request.signal });
     const context = { request, ...found, signal: deadline.signal, json: () => parseJsonBody(request) };
@@ -146,10 +160,10 @@ export class Gateway {
     }
   }
 
-  #report(error: OstrakaError, route: string): void {
+  #report(error: OstrakaError, of: { readonly route: string; readonly request: string }): void {
     if (error.httpStatus < 500 || error.code !== 'INTERNAL') return;
     const cause = error.cause instanceof Error ? error.cause : error;
-    this.#logger.error('http.failed', { route, error: error.message, stack: cause.stack });
+    this.#logger.error('http.failed', { ...of, error: error.message, stack: cause.stack });
   }
 }
 

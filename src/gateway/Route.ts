@@ -5,6 +5,8 @@ export interface RouteContext {
   readonly request: HttpRequest;
   /** Database of `/_db/<name>/…`, else `_system`. */
   readonly database: string;
+  /** In the answer's `x-request-id`, its errors and log lines. */
+  readonly requestId: string;
   /** Decoded parts of the path that the pattern names. */
   readonly parameters: { readonly [name: string]: string };
   /** The parsed body. Errors: BODY_NOT_JSON, CONTENT_TYPE_WRONG, CONTENT_ENCODING_UNKNOWN, NUMBER_OUT_OF_RANGE. */
@@ -17,7 +19,7 @@ export interface RouteContext {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly pattern: string;
-  readonly style: 'arango' | 'openai';
+  readonly style: 'arango' | 'openai' | 'anthropic';
   /** False: it neither reads nor changes anything of the database, and answers also while nobody can say whether there is one. */
   readonly usesDatabase?: boolean;
   readonly handle: (context: RouteContext) => Promise<HttpResponse>;

@@ -86,6 +86,13 @@ export const gatewayErrors = {
     meaning: 'A parameter or body field has a wrong type or value; the message names it.',
     action: 'Correct the field.',
   },
+  RESPONSES_NOT_KEPT: {
+    httpStatus: 400,
+    errorNum: 10,
+    retryable: false,
+    meaning: 'The request wants an answer to be kept, or refers to one that was: a shard keeps no responses.',
+    action: 'Leave previous_response_id, conversation and store out, and send the whole conversation as input.',
+  },
   SHARD_STOPPING: {
     httpStatus: 503,
     errorNum: 30,
@@ -98,7 +105,7 @@ export const gatewayErrors = {
     errorNum: 11,
     retryable: false,
     meaning: 'The request carries no valid credentials.',
-    action: 'Send the API key as a bearer token, or as the password of basic authentication.',
+    action: 'Send the API key as a bearer token, as the password of basic authentication, or in the header x-api-key.',
   },
   ORIGIN_REFUSED: {
     httpStatus: 403,

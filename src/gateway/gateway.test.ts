@@ -8,7 +8,7 @@ import { CursorStore } from './data/CursorStore.js';
 import { Gateway } from './Gateway.js';
 import { gatewayRoutes } from './gatewayRoutes.js';
 import { isAuthorized } from './isAuthorized.js';
-import { chatRequest } from './models/chatRequest.js';
+import { chatRequest } from './models/chat/chatRequest.js';
 import { gatewayOptions } from './options.js';
 import { parseJsonBody } from './parseJsonBody.js';
 import type { Route } from './Route.js';
@@ -151,6 +151,12 @@ describe('isAuthorized', () => {
     }
   });
 
+  it('takes the key in x-api-key, as clients of Anthropic send it', () => {
+    const by = (headers: { readonly [name: string]: string }) => isAuthorized({ headers }, 'geheim', '/v1/messages');
+    expect([by({ 'x-api-key': 'geheim' }), by({ 'x-api-key': 'falsch' }), by({ 'x-api-key': '' })]).toEqual([true, false, false]);
+    expect(by({ 'x-api-key': 'falsch', authorization: 'Bearer geheim' })).toBe(true);
+  });
+
   it('refuses everything else, except the liveness probe and where no key is configured', () => {
     for (const header of [
       undefined,
@@ -194,8 +200,8 @@ describe('responses', () => {
   });
 
   it('an error has the shape of OpenAI, with the parameter and the figures', () => {
-    expect(bodyOf(responses.openAiError(error))).toEqual({
-      error: { message: 'full', type: 'rate_limit_error', param: 'x', code: 'queue_full', promptTokens: 3 },
+    expect(bodyOf(responses.openAiError(error, 'r1'))).toEqual({
+      error: { message: 'full', type: 'rate_limit_error', param: 'x', code: 'queue_full', promptTokens: 3, request_id: 'r1' },
     });
   });
 
@@ -207,13 +213,16 @@ describe('responses', () => {
 
 describe('chatRequest', () => {
   const least = { model: 'default', messages: [{ role: 'user', content: 'hi' }] };
-  const check = (fields: { readonly [name: string]: JsonValue }) => chatRequest({ ...least, ...fields } as JsonValue);
+  const check = (fields: { readonly [name: string]: JsonValue }) =>
+    chatRequest({ ...least, ...fields } as JsonValue, gatewayOptions.parse({}));
 
   it('fills in what is not given', () => {
     expect(check({})).toEqual({
       model: 'default',
       messages: [{ role: 'user', content: 'hi' }],
+      tools: undefined,
       domain: undefined,
+      domainFallback: undefined,
       choices: 1,
       stream: false,
       includeUsage: false,
@@ -244,7 +253,7 @@ describe('chatRequest', () => {
     expect(request.sampling).toMatchObject({ stop: ['x'], seed: 0, tokensMax: 6 });
   });
 
-  it.each(['user', 'metadata', 'store', 'parallel_tool_calls', 'reasoning_effort'])('takes the harmless field %s', (field) => {
+  it.each(['user', 'metadata', 'store', 'reasoning_effort'])('takes the harmless field %s', (field) => {
     expect(codeOf(() => check({ [field]: 'anything' }))).toBeUndefined();
   });
 
@@ -261,7 +270,7 @@ describe('chatRequest', () => {
     expect(codeOf(() => check({ [field]: value }))).toBeUndefined();
   });
 
-  it.each<[string, JsonValue]>([['tools', [{}]]])('says that %s = %j is not supported', (field, value) => {
+  it.each<[string, JsonValue]>([['functions', [{}]]])('says that %s = %j is not supported', (field, value) => {
     expect(codeOf(() => check({ [field]: value }))).toBe('NOT_SUPPORTED');
   });
 
@@ -294,6 +303,9 @@ describe('chatRequest', () => {
     ['seed', 2 ** 53],
     ['stop', ''],
     ['stop', Array.from({ length: 17 }, () => 'x')],
+    ['tools', [{}]],
+    ['tool_choice', 'maybe'],
+    ['parallel_tool_calls', 'anything'],
     ['messages', []],
     ['messages', [{ role: 'tool', content: 'x' }]],
     ['messages', [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }]],
@@ -319,6 +331,7 @@ describe('the database of a path', () => {
       listener: { listen: async () => ({ port: 0 }), close: async () => undefined },
       routes,
       clock,
+      random: new CountingRandom(),
       logger: new EventLog(),
       metrics: silentMetrics,
       options: gatewayOptions.parse({}),
@@ -340,7 +353,7 @@ describe('the database of a path', () => {
 
   it('is asked for where a route uses it; cursors and models answer while the metadata store is away', async () => {
     const away = gatewayOf(() => Promise.reject(platformError('METADATA_UNAVAILABLE', 'away')));
-    const independent = routes.filter(({ style, pattern }) => style === 'openai' || pattern === '/_api/cursor/:id');
+    const independent = routes.filter(({ style, pattern }) => style !== 'arango' || pattern === '/_api/cursor/:id');
     expect(independent.length).toBeGreaterThan(6);
     for (const route of routes) {
       const body = String((await ask(away, route)).body);
@@ -349,6 +362,60 @@ describe('the database of a path', () => {
         !independent.includes(route),
       ]);
     }
+  });
+});
+
+describe('the id of a request', () => {
+  const log = new EventLog();
+  const fail = async (): Promise<never> => {
+    throw new TypeError('a bug');
+  };
+  const gateway = new Gateway({
+    listener: { listen: async () => ({ port: 0 }), close: async () => undefined },
+    routes: ['/v1/x', '/v1/messages', '/_api/x'].map((pattern) => ({ method: 'GET', pattern, style: 'openai', handle: fail })),
+    clock: new ManualClock(),
+    random: new CountingRandom(),
+    logger: log,
+    metrics: silentMetrics,
+    options: gatewayOptions.parse({}),
+    apiKey: undefined,
+    checkDatabase: async () => undefined,
+  });
+  const ask = async (path: string, headers: { readonly [name: string]: string }) => {
+    const request = {
+      method: 'GET',
+      path,
+      headers: { host: 'localhost', ...headers },
+      body: utf8.encode(''),
+      signal: new AbortController().signal,
+    };
+    const response = await gateway.handle({ ...request, query: new Map() });
+    return { id: response.headers['x-request-id'], body: JSON.parse(String(response.body)) };
+  };
+
+  it('is the client’s in answer, error and log, of every path', async () => {
+    for (const path of ['/v1/x', '/v1/messages', '/_api/x', '/nowhere'])
+      expect((await ask(path, { 'x-request-id': 'mine' })).id).toBe('mine');
+    expect(log.events.map(({ fields }) => fields?.['request'])).toEqual(['mine', 'mine', 'mine']);
+    expect((await ask('/v1/x', { 'x-request-id': 'mine' })).body).toEqual({
+      error: { message: expect.any(String), type: 'server_error', param: null, code: 'internal', request_id: 'mine' },
+    });
+    expect((await ask('/v1/messages', { 'x-request-id': 'mine' })).body).toEqual({
+      type: 'error',
+      error: { message: expect.any(String), type: 'api_error', param: null, code: 'internal' },
+      request_id: 'mine',
+    });
+  });
+
+  it('is made where the client sends none, also for what is no request', async () => {
+    const [one, two] = [await ask('/v1/x', {}), await ask('/v1/x', {})];
+    expect(one.id).toMatch(/^req_/);
+    expect(two.id).not.toBe(one.id);
+    const refused = gateway.refuse({ status: 413, reason: 'too large', path: '/v1/messages', method: 'POST' });
+    expect(JSON.parse(String(refused.body))).toMatchObject({
+      error: { type: 'request_too_large' },
+      request_id: refused.headers['x-request-id'],
+    });
   });
 });
 

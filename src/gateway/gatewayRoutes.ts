@@ -14,10 +14,12 @@ import { queryRoutes } from './data/queryRoutes.js';
 import { runningQueryRoutes } from './data/runningQueryRoutes.js';
 import { versionRoutes } from './data/versionRoutes.js';
 import { adapterRoutes } from './models/adapterRoutes.js';
-import { chatRoutes } from './models/chatRoutes.js';
+import { chatRoutes } from './models/chat/chatRoutes.js';
 import { completionRoutes } from './models/completionRoutes.js';
 import { embeddingRoutes } from './models/embeddingRoutes.js';
+import { messageRoutes } from './models/messages/messageRoutes.js';
 import { modelListRoutes } from './models/modelListRoutes.js';
+import { responseRoutes } from './models/responses/responseRoutes.js';
 import { tokenRoutes } from './models/tokenRoutes.js';
 import type { GatewayOptions } from './options.js';
 import type { Readiness } from './Readiness.js';
@@ -49,6 +51,7 @@ export function gatewayRoutes(parts: {
     random: parts.random,
     timeoutMs: options.inferenceTimeoutMs,
     pingMs: options.streamPingMs,
+    limits: options,
   };
   return [
     ...versionRoutes({ productVersion: parts.productVersion, nowMs: () => clock.nowMs(), urls }),
@@ -59,8 +62,10 @@ export function gatewayRoutes(parts: {
     ...runningQueryRoutes({ queries: parts.queries, nowMs: () => clock.nowMs() }),
     ...chatRoutes(completions),
     ...completionRoutes(completions),
+    ...responseRoutes(completions),
+    ...messageRoutes(completions),
     ...tokenRoutes(parts),
-    ...embeddingRoutes({ models: parts.models, random: parts.random, textsMax: options.textsMax }),
+    ...embeddingRoutes({ models: parts.models, textsMax: options.textsMax }),
     ...adapterRoutes(parts),
     ...modelListRoutes(parts),
     ...healthRoutes(parts),

@@ -32,6 +32,14 @@ export const gatewayOptions = z.strictObject({
     .min(10)
     .default(15_000)
     .describe('a stream that is silent for so long gets a comment, so that proxies keep it open, ms'),
+  messagesMax: z.int().min(1).default(1_024).describe('messages of one chat'),
+  choicesMax: z.int().min(1).default(16).describe('answers to one question (n)'),
+  promptsMax: z.int().min(1).default(64).describe('prompts of one text completion'),
+  toolsMax: z.int().min(0).default(128).describe('tools of one chat'),
+  toolCallsMax: z.int().min(1).default(16).describe('calls of tools in one answer'),
+  answerTokensMax: z.int().min(1).default(1_048_576).describe('tokens that a request may ask for; the context bounds them in any case'),
+  chatTokensDefault: z.int().min(1).default(256).describe('tokens of a chat answer where the client names no number'),
+  textTokensDefault: z.int().min(1).default(16).describe('tokens of a text completion where the client names no number'),
   inferenceTimeoutMs: z.int().min(1000).default(300_000).describe('longest run of one chat completion, ms'),
 });
 

@@ -17,7 +17,17 @@ const openAiType = (status: number): string => {
   return status < 500 && status !== 499 ? 'invalid_request_error' : 'server_error';
 };
 
-/** Answers in the shapes of ArangoDB and of OpenAI. */
+const anthropicTypes: { readonly [status: number]: string } = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+};
+
+/** Answers in the shapes of ArangoDB, of OpenAI and of Anthropic. */
 export const responses = {
   json: (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): HttpResponse => ({
     status,
@@ -46,8 +56,22 @@ export const responses = {
     code,
   }),
 
-  openAiError: (error: OstrakaError): HttpResponse =>
-    responses.json(error.httpStatus, { error: { ...responses.openAiErrorFields(error), ...numbersOf(error) } }, errorHeaders(error)),
+  openAiError: (error: OstrakaError, requestId: string): HttpResponse =>
+    responses.json(
+      error.httpStatus,
+      { error: { ...responses.openAiErrorFields(error), ...numbersOf(error), request_id: requestId } },
+      errorHeaders(error),
+    ),
+
+  /** `param` and `code` are ours: a program can tell more by them than by the type. */
+  anthropicErrorBody: (error: OstrakaError, requestId: string) => {
+    const { message, param, code } = responses.openAiErrorFields(error);
+    const type = anthropicTypes[error.httpStatus] ?? (error.httpStatus < 499 ? 'invalid_request_error' : 'api_error');
+    return { type: 'error' as const, error: { type, message, param, code, ...numbersOf(error) }, request_id: requestId };
+  },
+
+  anthropicError: (error: OstrakaError, requestId: string): HttpResponse =>
+    responses.json(error.httpStatus, responses.anthropicErrorBody(error, requestId), errorHeaders(error)),
 
   /** An answer without a body, for HEAD. */
   empty: (status: number, headers: { readonly [name: string]: string } = {}): HttpResponse => ({ status, headers, body: '' }),

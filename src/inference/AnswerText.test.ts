@@ -9,14 +9,15 @@ function feed(
   bytes: Uint8Array,
   cuts: readonly number[],
   stops: readonly string[],
+  stopsBefore?: string,
 ): { readonly shown: readonly string[]; readonly stopped: boolean } {
-  const answer = new AnswerText(stops);
+  const answer = new AnswerText(stops, stopsBefore);
   const shown: string[] = [];
   const borders = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort((left, right) => left - right);
   for (let piece = 1; piece < borders.length; piece++) {
-    const { text, stopped } = answer.push(bytes.subarray(borders[piece - 1], borders[piece]));
+    const { text, stop } = answer.push(bytes.subarray(borders[piece - 1], borders[piece]));
     shown.push(text);
-    if (stopped) return { shown, stopped };
+    if (stop !== undefined) return { shown, stopped: true };
   }
   return { shown: [...shown, answer.finish()], stopped: false };
 }
@@ -50,7 +51,18 @@ describe('AnswerText holds stop strings back across token and UTF-8 borders (R22
     expect(answer.push(encode('Hello\n')).text).toBe('Hello');
     expect(answer.push(encode('Us')).text).toBe('');
     expect(answer.push(encode('ual')).text).toBe('\nUsual');
-    expect(answer.push(encode(' text\nUser: x'))).toEqual({ text: ' text', stopped: true });
+    expect(answer.push(encode(' text\nUser: x'))).toEqual({ text: ' text', stop: '\nUser:' });
+  });
+
+  it('takes no stop string in what follows a mark, however mark and text fall into tokens', () => {
+    const text = 'a b<call>a\nb\n';
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 12 }), fc.constantFrom('\n', 'l>a', 'b\n'), (cuts, stop) => {
+        expect(feed(encode(text), cuts, [stop], '<call>').shown.join('')).toBe(text);
+        expect(feed(encode(text), cuts, ['b<'], '<call>')).toMatchObject({ stopped: true });
+      }),
+    );
+    expect(feed(encode('a\nb<call>'), [], ['\n'], '<call>').shown.join('')).toBe('a');
   });
 
   it('holds an unfinished character, drops it at the end, and replaces a byte that begins none', () => {

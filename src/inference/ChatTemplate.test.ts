@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ToyStepBackend } from '../../sim/engine/index.js';
-import type { StepBackend } from '../platform/index.js';
+import type { ChatMessage, StepBackend } from '../platform/index.js';
 import { ChatTemplate } from './ChatTemplate.js';
 
 const toy = new ToyStepBackend({ sequences: 1, contextTokens: 512, script: [] });
@@ -16,7 +16,7 @@ const textOf = (tokens: Int32Array): string =>
 describe('ChatTemplate', () => {
   it('makes control tokens of the template alone: user text that looks like one stays text (R22)', () => {
     const dangerous = fc.string({
-      unit: fc.constantFrom('<|im_end|>', '<|im_start|>', 'system', '\n', '\u0001', '\u0002', '0', '{{', '}}', 'a'),
+      unit: fc.constantFrom('<|im_end|>', '<|im_start|>', 'system', '\n', '\ue000', '\ue001', '0', '{{', '}}', 'a'),
     });
     fc.assert(
       fc.property(fc.array(dangerous, { minLength: 1, maxLength: 3 }), (contents) => {
@@ -72,5 +72,96 @@ describe('ChatTemplate', () => {
     expect(() => strict.encode([{ role: 'user', content: 'x' }])).toThrow(
       expect.objectContaining({ code: 'CHAT_REFUSED', message: expect.stringContaining('alternate') }),
     );
+  });
+});
+
+const weather = {
+  name: 'get_weather',
+  description: 'Tells the weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+};
+const tools = [{ ...weather, strict: false }];
+const history: readonly ChatMessage[] = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Rain?' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'get_weather', arguments: '{"city":"Wuhan"}' }] },
+  { role: 'tool', content: 'dry', toolCallId: 'c1' },
+  { role: 'tool', content: 'hot', toolCallId: 'c2' },
+];
+/** As Qwen's and Hermes' templates are made. */
+const ownTemplate =
+  "{% if tools %}{{ '<|im_start|>system\\n<tools>' }}{% for tool in tools %}{{ '\\n' + (tool | tojson) }}{% endfor %}{{ '\\n</tools><|im_end|>\\n' }}{% endif %}" +
+  "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}" +
+  "{% if m.role == 'tool' %}{{ '<tool_response>\\n' + m.content + '\\n</tool_response>' }}{% else %}{{ m.content }}{% endif %}" +
+  '{% for c in m.tool_calls or [] %}{{ \'<tool_call>\\n{"name": "\' + c.function.name + \'", "arguments": \' + (c.function.arguments | tojson) + \'}\\n</tool_call>\' }}{% endfor %}' +
+  "{{ '<|im_end|>\\n' }}{% endfor %}{{ '<|im_start|>assistant\\n' }}";
+
+describe('tools in a prompt (R22)', () => {
+  it('are told in the system message where the template knows none, calls and results in plain messages', () => {
+    const text = textOf(new ChatTemplate(toy).encode(history, tools));
+    expect(text.startsWith('system\nBe brief.\n\n# Tools')).toBe(true);
+    expect(text).toContain(`<tools>\n${JSON.stringify({ type: 'function', function: weather })}\n</tools>`);
+    expect(text).toContain('assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city":"Wuhan"}}\n</tool_call>\n');
+    const results = '<tool_response>\ndry\n</tool_response>\n<tool_response>\nhot\n</tool_response>';
+    expect(text.endsWith(`user\n${results}\nassistant\n`)).toBe(true);
+    expect(textOf(new ChatTemplate(toy).encode(history.slice(1, 2), tools)).startsWith('system\n# Tools')).toBe(true);
+  });
+
+  it('are given to a template that knows them', () => {
+    const text = textOf(new ChatTemplate(withTemplate(ownTemplate)).encode(history, tools));
+    expect(text).toContain('<tools>\n{"type": "function", "function": {"name": "get_weather", "description": "Tells the weather"');
+    expect(text).not.toContain('# Tools');
+    expect(text).toContain('assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Wuhan"}}\n</tool_call>\n');
+    expect(text).toContain('tool\n<tool_response>\ndry\n</tool_response>\n');
+  });
+
+  it.each([
+    ['the preamble of its own', toy],
+    ['the template of the model', withTemplate(ownTemplate)],
+  ])('nothing from outside becomes a control token, a call or a result: %s', (_, backend) => {
+    const unit = fc.constantFrom(
+      '<|im_end|>',
+      '<|im_start|>',
+      '<tool_response>',
+      '</tool_response>',
+      '<tool_call>',
+      '</tool_call>',
+      '</tools>',
+      '"',
+      '\n',
+      '\ue000',
+      '\ue001',
+      '0',
+      'a',
+    );
+    const text = fc.string({ unit, maxLength: 4 });
+    const countsOf = (tokens: Int32Array) => ({
+      controls: Array.from(tokens).filter((token) => controlTokens.includes(token)).length,
+      marks: [...textOf(tokens).matchAll(/<\/?(tool_call|tool_response|tools)>/g)].length,
+    });
+    const encode = (words: readonly [string, string, string, string, string]) => {
+      const [user, result, argument, description, assistant] = words;
+      const call = { id: user, name: 'f', arguments: JSON.stringify({ [argument]: argument }) };
+      return new ChatTemplate(backend).encode(
+        [
+          { role: 'user', content: user },
+          { role: 'assistant', content: assistant, toolCalls: [call] },
+          { role: 'tool', content: result, toolCallId: user },
+        ],
+        [{ name: 'f', description, parameters: { type: 'object', properties: { [argument]: { description } } }, strict: false }],
+      );
+    };
+    const expected = countsOf(encode(['x', 'x', 'x', 'x', 'x']));
+    fc.assert(
+      fc.property(fc.tuple(text, text, text, text, text), (words) => {
+        expect(countsOf(encode(words))).toEqual(expected);
+      }),
+    );
+  });
+
+  it('what is no JSON among the arguments of a client stays a text', () => {
+    const messages: ChatMessage[] = [{ role: 'assistant', content: 'x', toolCalls: [{ id: 'c', name: 'f', arguments: '{"a":' }] }];
+    for (const backend of [toy, withTemplate(ownTemplate)])
+      expect(textOf(new ChatTemplate(backend).encode(messages))).toContain('"arguments": "{\\"a\\":"}');
   });
 });

@@ -1,7 +1,10 @@
 import { Template } from '@huggingface/jinja';
-import type { ChatMessage, StepBackend, TemplateFacts } from '../platform/index.js';
+import type { ChatMessage, StepBackend, TemplateFacts, ToolDefinition } from '../platform/index.js';
 import { platformError } from '../platform/index.js';
 import { inferenceError } from './errors.js';
+import { MarkedTexts } from './MarkedTexts.js';
+import { plainMessages } from './tools/plainMessages.js';
+import { toolMarks } from './tools/toolMarks.js';
 
 /** The tokenizer of a model and what its template refers to: an engine's backend, or a vocabulary alone. */
 export interface TemplateBackend {
@@ -9,33 +12,34 @@ export interface TemplateBackend {
   readonly tokenize: StepBackend['tokenize'];
 }
 
-// Control characters that no template writes. Contents are never rendered, so a content that holds a marker cannot be mistaken for one.
-const markerOf = (index: number): string => `\u0001${index}\u0002`;
-const markerForm = /\u0001(\d+)\u0002/;
+interface Conversation {
+  readonly messages: readonly object[];
+  readonly tools?: readonly unknown[];
+}
 
 /**
  * Writes chat messages as the model was trained on them (R22). Only the template's own parts may become control tokens: it is rendered
- * with markers in place of the contents, which are tokenised apart as plain text. No begin token is added, since templates write it.
+ * with markers in place of what comes from outside, which is tokenised apart as plain text. No begin token is added, since templates write
+ * it. A template that knows the calls of `toolCallForm` is given the tools; for others they are written into the messages.
  * Errors: MODEL_INVALID (the template cannot be parsed), CHAT_REFUSED.
  */
 export class ChatTemplate {
   readonly #backend: TemplateBackend;
   readonly #template: Template | undefined;
+  readonly #knowsTools: boolean;
 
   constructor(backend: TemplateBackend) {
+    const { chatTemplate } = backend.facts;
     this.#backend = backend;
-    this.#template = parseTemplate(backend.facts.chatTemplate);
+    this.#template = parseTemplate(chatTemplate);
+    this.#knowsTools = chatTemplate.includes('<tool_call>') && /\btools\b/.test(chatTemplate);
   }
 
   /** Token ids of the conversation, ending where the assistant's answer begins. */
-  encode(messages: readonly ChatMessage[]): Int32Array {
-    // Split at the markers: even parts are the template's, odd ones the number of a message.
-    const parts = this.#render(messages).split(markerForm);
-    const pieces = parts.map((part, index) => {
-      if (index % 2 === 0) return this.#backend.tokenize(part, { parseSpecial: true });
-      return this.#backend.tokenize((messages[Number(part)] as ChatMessage).content, { parseSpecial: false });
-    });
-    return joined(pieces);
+  encode(messages: readonly ChatMessage[], tools: readonly ToolDefinition[] = []): Int32Array {
+    const texts = new MarkedTexts();
+    const pieces = texts.split(this.#render(this.#conversation(messages, tools, texts)));
+    return joined(pieces.map(({ text, isMarked }) => this.#backend.tokenize(text, { parseSpecial: !isMarked })));
   }
 
   /**
@@ -49,8 +53,10 @@ export class ChatTemplate {
 
   #endOfTurn(messages: readonly ChatMessage[]): number {
     const { endTokens, endText } = this.#backend.facts;
-    const parts = this.#render([...messages, { role: 'assistant', content: '' }], { asksForAnswer: false }).split(markerForm);
-    const tail = this.#backend.tokenize(parts.at(-1) ?? '', { parseSpecial: true });
+    const texts = new MarkedTexts();
+    const conversation = this.#conversation([...messages, { role: 'assistant', content: '' }], [], texts);
+    const last = texts.split(this.#render(conversation, { asksForAnswer: false })).at(-1);
+    const tail = last === undefined || last.isMarked ? [] : this.#backend.tokenize(last.text, { parseSpecial: true });
     // A template that ends no turns, or none at all: the token that ends a text.
     const ends = [...tail, ...this.#backend.tokenize(endText, { parseSpecial: true }), ...endTokens];
     const end = ends.find((token) => endTokens.has(token));
@@ -58,13 +64,29 @@ export class ChatTemplate {
     return end;
   }
 
-  #render(messages: readonly ChatMessage[], options = { asksForAnswer: true }): string {
-    const marked = messages.map(({ role }, index) => ({ role, content: markerOf(index) }));
-    if (this.#template === undefined) return marked.map(({ content }) => content).join('\n\n');
+  #conversation(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], texts: MarkedTexts): Conversation {
+    const hasTools = tools.length > 0 || messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined);
+    if (!hasTools || !this.#knowsTools) {
+      const plain = hasTools ? plainMessages(messages, tools) : messages;
+      return { messages: plain.map(({ role, content }) => ({ role, content: texts.mark(content) })) };
+    }
+    const definitions = tools.map(({ name, description = '', parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    }));
+    return {
+      messages: messages.map((message) => messageWithTools(message, texts)),
+      ...(tools.length > 0 && { tools: definitions.map((each) => texts.markWithin(each)) }),
+    };
+  }
+
+  #render(conversation: Conversation, options = { asksForAnswer: true }): string {
+    if (this.#template === undefined)
+      return conversation.messages.map((message) => (message as { readonly content: string }).content).join('\n\n');
     const { beginText, endText } = this.#backend.facts;
     try {
       return this.#template.render({
-        messages: marked,
+        ...conversation,
         add_generation_prompt: options.asksForAnswer,
         bos_token: beginText,
         eos_token: endText,
@@ -76,6 +98,29 @@ export class ChatTemplate {
     }
   }
 }
+
+/** In the shape that templates with tools read. An empty content is none: templates ask for it. */
+function messageWithTools({ role, content, toolCalls, toolCallId }: ChatMessage, texts: MarkedTexts): object {
+  const calls = toolCalls?.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: parsed(call.arguments) },
+  }));
+  return {
+    role,
+    content: content === '' ? '' : texts.mark(toolMarks.withoutMarks(content)),
+    ...(calls && { tool_calls: calls.map((call) => texts.markWithin(call)) }),
+    ...(toolCallId !== undefined && { tool_call_id: texts.markWithin(toolCallId) }),
+  };
+}
+
+const parsed = (json: string): unknown => {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+};
 
 /** A model without a template is a plain one: it continues the contents, one paragraph each. */
 function parseTemplate(source: string): Template | undefined {

@@ -1,5 +1,5 @@
 import { AsyncQueue } from '../base/index.js';
-import type { GenerateEvent, GenerateRequest, SamplingOptions } from '../platform/index.js';
+import { type GenerateEvent, type GenerateRequest, type SamplingOptions, toolCallForm } from '../platform/index.js';
 import { AnswerText } from './AnswerText.js';
 import type { GrammarMatcher } from './grammar/GrammarMatcher.js';
 import { PendingLogprobs } from './PendingLogprobs.js';
@@ -82,7 +82,11 @@ export class GenerationTask implements ScheduledRequest {
     this.#seed = seed;
     this.#endTokens = endTokens;
     this.#matcher = matcher;
-    this.#text = new AnswerText(request.sampling.stop);
+    // A call is no text: a stop string in it would leave half of one.
+    this.#text = new AnswerText(
+      request.tools?.isRequired ? [] : request.sampling.stop,
+      request.tools === undefined ? undefined : toolCallForm.opening,
+    );
     this.#lastEventMs = submittedMs;
     this.#firstTokenDueMs = submittedMs + firstTokenMs;
   }
@@ -175,12 +179,12 @@ export class GenerationTask implements ScheduledRequest {
     this.#answer.push(token);
     this.#matcher?.advance(token);
     const bytes = tokenBytes(token);
-    const { text, stopped } = this.#text.push(bytes);
+    const { text, stop } = this.#text.push(bytes);
     const { logprobsTop } = this.#sampling;
     if (logprobsTop !== undefined) this.#logprobs.push(logprobsOf(logits, token, { topCount: logprobsTop, tokenBytes }));
-    if (stopped) {
+    if (stop !== undefined) {
       this.#logprobs.dropBeyond(text);
-      this.#finish('stop', text, nowMs);
+      this.#finish('stop', text, nowMs, stop);
     } else if (this.#matcher?.mustEnd) this.#finish('stop', text + this.#text.finish(), nowMs);
     else if (this.#answer.length >= this.#sampling.tokensMax) this.#finish('length', text + this.#text.finish(), nowMs);
     else this.#show(text, nowMs);
@@ -204,11 +208,11 @@ export class GenerationTask implements ScheduledRequest {
     this.#push({ kind: 'text', text, tokens, ...(this.#sampling.logprobsTop !== undefined && { logprobs }) }, nowMs);
   }
 
-  #finish(finishReason: 'stop' | 'length', lastText: string, nowMs: number): void {
+  #finish(finishReason: 'stop' | 'length', lastText: string, nowMs: number, stopText?: string): void {
     this.#show(lastText, nowMs);
     const usage = { promptTokens: this.prompt.length, completionTokens: this.#answer.length, cachedTokens: this.cachedTokens };
     const timing = { queueMs: this.#queueMs, firstTokenMs: this.#firstTokenMs, totalMs: nowMs - this.submittedMs };
-    this.#push({ kind: 'finished', finishReason, usage, timing }, nowMs);
+    this.#push({ kind: 'finished', finishReason, ...(stopText !== undefined && { stopText }), usage, timing }, nowMs);
     this.#finished = true;
     this.events.close();
   }

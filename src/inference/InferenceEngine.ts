@@ -33,6 +33,7 @@ import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
 import { ContinuousBatchScheduler, noSequence } from './schedule/ContinuousBatchScheduler.js';
 import type { BatchPlan } from './schedule/planStep.js';
+import { grammarSourceOf } from './tools/grammarSourceOf.js';
 
 export interface InferenceEngineParts {
   readonly config: EngineConfig;
@@ -199,7 +200,7 @@ export class InferenceEngine implements ModelService {
     this.#checkModel(request.model, config.chatModel.name);
     checkSampling(request.sampling, stepBackend.facts.vocabularySize);
     const prompt = this.#prompts.encode(request);
-    const { constraint } = request.sampling;
+    const grammar = grammarSourceOf(request);
     const { serviceFirstTokenMs, serviceFirstTokenMsPer256Tokens } = this.#parts.options;
     const task: GenerationTask = new GenerationTask({
       request,
@@ -208,7 +209,7 @@ export class InferenceEngine implements ModelService {
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
       endTokens: stepBackend.facts.endTokens,
-      matcher: constraint && this.#constraints.matcherFor(constraint),
+      matcher: grammar && this.#constraints.matcherFor(grammar),
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     this.#checkDeadline(task, request.deadlineMs);
@@ -227,11 +228,15 @@ export class InferenceEngine implements ModelService {
   #checkDeadline(task: GenerationTask, deadlineMs: number | undefined): void {
     const estimate = deadlineMs === undefined ? undefined : this.#scheduler.estimate(task);
     if (estimate === undefined || estimate.endMs * this.#parts.options.deadlineEstimateShare <= (deadlineMs as number)) return;
-    const [estimateMs, queueMs] = [Math.round(estimate.endMs), Math.round(estimate.startMs)];
+    const [estimateMs, queueMs, leftMs] = [estimate.endMs, estimate.startMs, deadlineMs as number].map(Math.round) as [
+      number,
+      number,
+      number,
+    ];
     throw platformError(
       'DEADLINE_UNREACHABLE',
-      `the answer is estimated to take ${estimateMs} ms, ${queueMs} of them in queue; the request has ${deadlineMs} ms`,
-      { data: { estimateMs, queueMs, deadlineMs: deadlineMs as number } },
+      `the answer is estimated to take ${estimateMs} ms, ${queueMs} of them in queue; the request has ${leftMs} ms`,
+      { data: { estimateMs, queueMs, deadlineMs: leftMs } },
     );
   }
 

@@ -1,5 +1,5 @@
 import { assert } from '../base/index.js';
-import { type GenerateRequest, platformError, type StepBackend } from '../platform/index.js';
+import { type ChatMessage, type GenerateRequest, platformError, type StepBackend } from '../platform/index.js';
 import { ChatTemplate } from './ChatTemplate.js';
 
 /** A text of fewer characters a token of context is tokenised without more ado. */
@@ -26,7 +26,8 @@ export class PromptEncoder {
   /** The prompt of a request that fits into the context with the tokens it asks for. */
   encode(request: GenerateRequest): Int32Array {
     this.#checkCharacters(request);
-    const prompt = request.prompt === undefined ? this.#template.encode(request.messages) : this.#encodePrompt(request.prompt);
+    const prompt =
+      request.prompt === undefined ? this.#template.encode(request.messages, request.tools?.tools) : this.#encodePrompt(request.prompt);
     this.#checkLength(prompt.length, request.sampling.tokensMax);
     return prompt;
   }
@@ -35,9 +36,11 @@ export class PromptEncoder {
    * A text far too long is refused before it is tokenised, which takes a second for 3 MB and holds everyone up: no token is longer than
    * the longest, so that the text has at least so many.
    */
-  #checkCharacters({ prompt = '', messages, sampling }: GenerateRequest): void {
+  #checkCharacters({ prompt = '', messages, tools, sampling }: GenerateRequest): void {
     const { facts } = this.#backend;
-    const characters = messages.reduce((sum, { content }) => sum + content.length, prompt.length);
+    const ofTools = tools === undefined ? 0 : JSON.stringify(tools.tools).length;
+    const ofCalls = (calls: ChatMessage['toolCalls'] = []): number => calls.reduce((sum, call) => sum + call.arguments.length, 0);
+    const characters = messages.reduce((sum, each) => sum + each.content.length + ofCalls(each.toolCalls), prompt.length + ofTools);
     if (characters <= facts.contextTokens * usualTokenCharacters) return;
     this.#longestTokenBytes ??= longestToken(this.#backend);
     const promptTokensMin = Math.ceil(characters / this.#longestTokenBytes);

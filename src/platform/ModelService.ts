@@ -83,9 +83,41 @@ export const plainSampling: Omit<SamplingOptions, 'tokensMax'> = {
   ignoreEnd: false,
 };
 
+/** A tool that a model called. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON as it was written; what a client sends back of it may be anything. */
+  readonly arguments: string;
+}
+
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant';
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
+  /** Of an assistant. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** Of a tool: the call that it answers. */
+  readonly toolCallId?: string;
+}
+
+export interface ToolDefinition {
+  /** Of letters, digits, `_` and `-`. */
+  readonly name: string;
+  readonly description?: string;
+  /** JSON schema of an object. */
+  readonly parameters: JsonValue;
+  /** A keyword of the schema that is not enforced is refused; otherwise the rest of the schema is what arguments satisfy. */
+  readonly strict: boolean;
+}
+
+/** The tools that a model is told of, and which of them it may or must call. */
+export interface ToolUse {
+  readonly tools: readonly ToolDefinition[];
+  /** Names; empty: no call at all. */
+  readonly callable: readonly string[];
+  /** The answer is calls and nothing else. */
+  readonly isRequired: boolean;
+  readonly callsMax: number;
 }
 
 export interface GenerateRequest {
@@ -95,6 +127,8 @@ export interface GenerateRequest {
   readonly messages: readonly ChatMessage[];
   /** Continued as it stands, without the chat template; `messages` is then empty. */
   readonly prompt?: string;
+  /** Calls stand in the text of the answer, in the form of `toolCallForm`. */
+  readonly tools?: ToolUse;
   /** SHA-256 of a loaded adapter; identity is the digest, never a name (R21). */
   readonly adapterDigest?: string;
   readonly sampling: SamplingOptions;
@@ -125,7 +159,14 @@ export type GenerateEvent =
   | { readonly kind: 'admitted'; readonly promptTokens: number }
   | { readonly kind: 'progress' }
   | { readonly kind: 'text'; readonly text: string; readonly tokens: number; readonly logprobs?: readonly AnswerLogprob[] }
-  | { readonly kind: 'finished'; readonly finishReason: 'stop' | 'length'; readonly usage: TokenUsage; readonly timing: GenerateTiming };
+  | {
+      readonly kind: 'finished';
+      readonly finishReason: 'stop' | 'length';
+      /** The stop string that ended the answer, if one did. */
+      readonly stopText?: string;
+      readonly usage: TokenUsage;
+      readonly timing: GenerateTiming;
+    };
 
 export interface EmbedRequest {
   readonly requestId: string;

@@ -35,6 +35,9 @@ export {
   type SamplingOptions,
   type TokenLogprob,
   type TokenUsage,
+  type ToolCall,
+  type ToolDefinition,
+  type ToolUse,
 } from './ModelService.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
@@ -43,4 +46,5 @@ export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
 export type { LinearName, ModelShape, TrainableTensor, TrainingBackend, TrainingSequence } from './TrainingBackend.js';
 export type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from './Transport.js';
+export { toolCallForm } from './toolCallForm.js';
 export { withinBytes } from './withinBytes.js';

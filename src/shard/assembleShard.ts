@@ -181,6 +181,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   const gateway: Gateway = new Gateway({
     listener: platform.listener,
     clock,
+    random: random.fork('requests'),
     logger,
     metrics,
     options: config.gateway,

@@ -250,9 +250,9 @@ describe('bad input: the exact error, nothing changed, the next request works', 
 
   it('ignores harmless OpenAI fields, and says by requirement what is absent', async () => {
     expect((await chat({ user: 'me', metadata: { a: 'b' }, n: 1, logprobs: false, presence_penalty: 0 })).status).toBe(200);
-    const tools = await chat({ tools: [{ type: 'function', function: { name: 'f' } }] });
-    expect(tools.status).toBe(501);
-    expect((tools.body.error as { message: string }).message).toContain('R22');
+    const functions = await chat({ functions: [{ name: 'f' }] });
+    expect(functions.status).toBe(501);
+    expect((functions.body.error as { message: string }).message).toContain('R22');
     expect(await chat({ model: 'nope' })).toEqual({
       status: 404,
       body: {

@@ -4,7 +4,7 @@ import { utf8 } from '../../src/base/index.js';
 import { Gateway, type GatewayOptions, gatewayOptions, type Route, type RouteContext } from '../../src/gateway/index.js';
 import { responses } from '../../src/gateway/responses.js';
 import type { HttpResponse } from '../../src/platform/index.js';
-import { FastifyHttpListener, NodeClock } from '../../src/platform/node/index.js';
+import { FastifyHttpListener, NodeClock, NodeRandom } from '../../src/platform/node/index.js';
 import { shardingError } from '../../src/sharding/errors.js';
 import { EventLog, silentMetrics } from '../support/silentPorts.js';
 
@@ -58,6 +58,7 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
       listener: new FastifyHttpListener(),
       routes,
       clock: new NodeClock(),
+      random: new NodeRandom(),
       logger: new EventLog(),
       metrics: silentMetrics,
       options: gatewayOptions.parse({ bodyBytesMax: 2_048, bodyIdleMs: 200, ...options }),

@@ -1,5 +1,6 @@
 import type { ClusterModelService } from '../../cooperation/index.js';
 import type { Clock, Random } from '../../platform/index.js';
+import type { CompletionLimits } from './CompletionLimits.js';
 
 /** What the routes of completions are made of. */
 export interface CompletionParts {
@@ -9,4 +10,5 @@ export interface CompletionParts {
   readonly timeoutMs: number;
   /** A stream that is silent for so long gets a comment. */
   readonly pingMs: number;
+  readonly limits: CompletionLimits;
 }

@@ -3,20 +3,20 @@ import { baseError, type JsonValue } from '../../base/index.js';
 import type { SamplingOptions } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
+import type { CompletionLimits } from './CompletionLimits.js';
+import { checkCount } from './checkCount.js';
 import { checkFields } from './checkFields.js';
 import { routeFields } from './routeFields.js';
 import { samplingFields } from './samplingFields.js';
-
-const promptsMax = 64;
 
 const schema = z.looseObject({
   ...samplingFields.fields,
   ...routeFields.fields,
   model: z.string().min(1).max(256),
-  prompt: z.union([z.string(), z.array(z.string()).min(1).max(promptsMax)], { error: `must be a text or 1 to ${promptsMax} texts` }),
+  prompt: z.union([z.string(), z.array(z.string()).min(1)], { error: 'must be a text or several texts' }),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  n: z.int().min(1).max(16).nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.int().min(1).nullish(),
   best_of: z.int().min(1).nullish(),
   echo: z.boolean().nullish(),
   logprobs: z.int().min(0).max(20).nullish(),
@@ -39,18 +39,20 @@ export interface CompletionRequest {
   readonly sampling: SamplingOptions;
 }
 
-/** OpenAI's default for text completions. */
-const tokensDefault = 16;
-
 /** Checks the body of a text completion. Errors: PARAMETER_BAD with `param`, NOT_SUPPORTED. */
-export function completionRequest(body: JsonValue): CompletionRequest {
+export function completionRequest(body: JsonValue, limits: CompletionLimits): CompletionRequest {
   const given = checkBody(schema, body);
   checkFields(given, known);
   checkPairs(given);
-  const sampling = samplingFields.toSampling(given, given.max_tokens ?? tokensDefault);
+  const prompts = typeof given.prompt === 'string' ? [given.prompt] : given.prompt;
+  const tokensMax = given.max_tokens ?? limits.textTokensDefault;
+  checkCount('prompt', prompts.length, { limits, option: 'promptsMax' });
+  checkCount('n', given.n ?? 1, { limits, option: 'choicesMax' });
+  checkCount('max_tokens', tokensMax, { limits, option: 'answerTokensMax' });
+  const sampling = samplingFields.toSampling(given, tokensMax);
   return {
     model: given.model,
-    prompts: typeof given.prompt === 'string' ? [given.prompt] : given.prompt,
+    prompts,
     domain: given.domain ?? undefined,
     domainFallback: given.domain_fallback ?? undefined,
     stream: given.stream ?? false,

@@ -1,14 +1,16 @@
 import type { ClusterAnswer, ClusterRequest } from '../../cooperation/index.js';
-import type { HttpResponse, TokenUsage } from '../../platform/index.js';
+import type { HttpResponse } from '../../platform/index.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
 import { ChoiceStream } from './ChoiceStream.js';
 import type { CompletionParts } from './CompletionParts.js';
 import { choiceRequests } from './choiceRequests.js';
 import { type CompletionRequest, completionRequest } from './completionRequest.js';
+import { newId } from './newId.js';
 import { openAiFields } from './openAiFields.js';
 import { routeFields } from './routeFields.js';
 import { type StreamFormat, streamAnswer } from './streamAnswer.js';
+import { toSchedule } from './toSchedule.js';
 
 interface Frame {
   readonly id: string;
@@ -23,27 +25,27 @@ export function completionRoutes(parts: CompletionParts): readonly Route[] {
 }
 
 const complete = async (parts: CompletionParts, context: RouteContext): Promise<HttpResponse> => {
-  const given = completionRequest(context.json());
+  const given = completionRequest(context.json(), parts.limits);
   const route = routeFields.toRoute(given, context.request.headers);
-  const id = `cmpl-${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
+  const id = newId('cmpl-', parts.random);
   const frame: Frame = { id, object: 'text_completion', created: Math.floor(parts.clock.nowMs() / 1000), model: given.model };
   const requests = given.prompts.flatMap((prompt, place) => {
     const request: ClusterRequest = {
-      requestId: `${id}-${place}`,
+      requestId: `${context.requestId}-${place}`,
       model: given.model,
       messages: [],
       prompt,
       ...route,
       sampling: given.sampling,
-      priority: 'normal',
-      timeoutMs: parts.timeoutMs,
+      ...toSchedule(context.request, { streamed: given.stream, timeoutMs: parts.timeoutMs }),
     };
     return choiceRequests(request, given.choices);
   });
   const choices = new ChoiceStream(parts.models, requests);
   if (!given.stream) return whole(frame, given, await choices.answers(context.signal));
   const { clock, pingMs } = parts;
-  return streamAnswer(choices.events(context.signal), chunkFormat(frame, given), { clock, pingMs, includeUsage: given.includeUsage });
+  const options = { clock, pingMs, includeUsage: given.includeUsage, requestId: context.requestId };
+  return streamAnswer(choices.events(context.signal), chunkFormat(frame, given), options);
 };
 
 const promptOf = ({ prompts, choices }: CompletionRequest, index: number): string => prompts[Math.floor(index / choices)] as string;
@@ -59,17 +61,11 @@ const whole = (frame: Frame, given: CompletionRequest, answers: readonly Cluster
     };
   });
   const headers = routeFields.headers(answers.map(({ routing }) => routing));
-  return responses.json(200, { ...frame, choices, usage: openAiFields.usage(usageOf(answers, given.choices)) }, headers);
-};
-
-/** Each prompt counts once, however many answers it has. */
-const usageOf = (answers: readonly ClusterAnswer[], choices: number): TokenUsage => {
-  const firsts = answers.filter((_, index) => index % choices === 0);
-  return {
-    promptTokens: firsts.reduce((sum, { usage }) => sum + usage.promptTokens, 0),
-    completionTokens: answers.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
-    cachedTokens: firsts.reduce((sum, { usage }) => sum + usage.cachedTokens, 0),
-  };
+  const usage = openAiFields.usageOf(
+    answers.map(({ usage }) => usage),
+    given.choices,
+  );
+  return responses.json(200, { ...frame, choices, usage: openAiFields.usage(usage) }, headers);
 };
 
 const chunkFormat = (frame: Frame, given: CompletionRequest): StreamFormat => {
@@ -90,14 +86,6 @@ const chunkFormat = (frame: Frame, given: CompletionRequest): StreamFormat => {
     rerouted: (index) => chunk(index, ''),
     text: textChunk,
     ending: (index, finishReason) => chunk(index, '', { finish_reason: finishReason }),
-    usage: ({ completionTokens, promptTokens, cachedTokens }) => ({
-      ...frame,
-      choices: [],
-      usage: openAiFields.usage({
-        completionTokens,
-        promptTokens: promptTokens / given.choices,
-        cachedTokens: Math.round(cachedTokens / given.choices),
-      }),
-    }),
+    usage: (usages) => ({ ...frame, choices: [], usage: openAiFields.usage(openAiFields.usageOf(usages, given.choices)) }),
   };
 };

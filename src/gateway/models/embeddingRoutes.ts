@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { toBase64 } from '../../base/index.js';
 import type { ClusterModelService } from '../../cooperation/index.js';
-import type { Random } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
 import type { Route } from '../Route.js';
@@ -17,11 +16,7 @@ const bodyOf = (textsMax: number) =>
   });
 
 /** POST /v1/embeddings in OpenAI's shape; vectors as numbers or as base64 of little-endian 32-bit floats. */
-export function embeddingRoutes(parts: {
-  readonly models: ClusterModelService;
-  readonly random: Random;
-  readonly textsMax: number;
-}): readonly Route[] {
+export function embeddingRoutes(parts: { readonly models: ClusterModelService; readonly textsMax: number }): readonly Route[] {
   const schema = bodyOf(parts.textsMax);
   return [
     {
@@ -31,8 +26,8 @@ export function embeddingRoutes(parts: {
       handle: async (context) => {
         const body = checkBody(schema, context.json());
         const texts = typeof body.input === 'string' ? [body.input] : body.input;
-        const requestId = `embd-${parts.random.uint32().toString(36)}`;
-        const { vectors, promptTokens } = await parts.models.embed({ requestId, model: body.model, texts }, context.signal);
+        const { requestId, signal } = context;
+        const { vectors, promptTokens } = await parts.models.embed({ requestId, model: body.model, texts }, signal);
         checkDimensions(body.dimensions, vectors[0]?.length ?? 0);
         const encode = body.encoding_format === 'base64' ? toFloatsBase64 : (vector: readonly number[]) => vector;
         const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encode(vector) }));

@@ -13,6 +13,16 @@ export const openAiFields = {
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
   }),
 
+  /** Of `choices` answers to each prompt, in order: a prompt counts once, however many answers it has. */
+  usageOf: (usages: readonly TokenUsage[], choices: number): TokenUsage => {
+    const firsts = usages.filter((_, index) => index % choices === 0);
+    return {
+      promptTokens: firsts.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+      completionTokens: usages.reduce((sum, { completionTokens }) => sum + completionTokens, 0),
+      cachedTokens: firsts.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0),
+    };
+  },
+
   routing: (routing: RoutingReport) => ({
     shard: routing.shardId,
     adapter: routing.adapterDigest ?? null,

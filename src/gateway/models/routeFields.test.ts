@@ -4,8 +4,9 @@ import { CountingRandom } from '../../../test/support/silentPorts.js';
 import { asId, type JsonValue, type ShardId, utf8 } from '../../base/index.js';
 import type { ClusterAnswer, ClusterEvent, ClusterModelService, ClusterRequest, RoutingReport } from '../../cooperation/index.js';
 import type { HttpResponse } from '../../platform/index.js';
+import { gatewayOptions } from '../options.js';
 import type { Route, RouteContext } from '../Route.js';
-import { chatRoutes } from './chatRoutes.js';
+import { chatRoutes } from './chat/chatRoutes.js';
 import { completionRoutes } from './completionRoutes.js';
 
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
@@ -45,7 +46,14 @@ const ask = async (
   const service = new OneAnswer(given.routing ?? fellBack);
   const models = service as unknown as ClusterModelService;
   const make = 'prompt' in body ? completionRoutes : chatRoutes;
-  const [route] = make({ models, clock: new ManualClock(), random: new CountingRandom(), timeoutMs: 1000, pingMs: 15_000 });
+  const [route] = make({
+    models,
+    clock: new ManualClock(),
+    random: new CountingRandom(),
+    timeoutMs: 1000,
+    pingMs: 15_000,
+    limits: gatewayOptions.parse({}),
+  });
   const context = {
     json: () => ({ model: 'default', ...body }),
     request: { headers: given.headers ?? {} },

@@ -11,7 +11,10 @@ const format: StreamFormat = {
   rerouted: (index) => ({ rerouted: index }),
   text: (index, { text }) => ({ index, text }),
   ending: (index, reason) => ({ index, reason }),
-  usage: ({ promptTokens, completionTokens }) => ({ promptTokens, completionTokens }),
+  usage: (usages) => ({
+    promptTokens: usages.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+    completionTokens: usages.reduce((sum, { completionTokens }) => sum + completionTokens, 0),
+  }),
 };
 const admitted: ClusterEvent = { kind: 'admitted', promptTokens: 3 };
 const text = (words: string): ClusterEvent => ({ kind: 'text', text: words, tokens: 1 });
@@ -51,7 +54,7 @@ async function readAll(body: AsyncIterable<Uint8Array>, into: string[]): Promise
 }
 
 describe('streamAnswer', () => {
-  const options = (clock: ManualClock) => ({ clock, pingMs: 15_000, includeUsage: true });
+  const options = (clock: ManualClock) => ({ clock, pingMs: 15_000, includeUsage: true, requestId: 'r' });
 
   it('writes the chunks of several answers with their index, usage of all together and [DONE]', async () => {
     const { events, next } = script();

@@ -1,22 +1,19 @@
-import { utf8 } from '../../base/index.js';
 import type { Clock } from '../../platform/index.js';
 
-const ping = utf8.encode(': ping\n\n');
-
 /**
- * Server-sent events with a comment after every `silentMs` of silence: proxies cut silent connections, and a request may wait long in a
- * queue or for its prompt. A comment is no event to a client. Ending the iteration early ends the source.
+ * Server-sent events with a ping after every `silentMs` of silence: proxies cut silent connections, and a request may wait long in a
+ * queue or for its prompt. Ending the iteration early ends the source.
  */
 export async function* withPings(
   events: AsyncIterable<Uint8Array>,
-  options: { readonly clock: Clock; readonly silentMs: number },
+  options: { readonly clock: Clock; readonly silentMs: number; readonly ping: Uint8Array },
 ): AsyncGenerator<Uint8Array, void, void> {
   const iterator = events[Symbol.asyncIterator]();
   try {
     let next = iterator.next();
     while (true) {
       if (await isSilent(next, options)) {
-        yield ping;
+        yield options.ping;
         continue;
       }
       const result = await next;

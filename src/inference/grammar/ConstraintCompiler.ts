@@ -1,8 +1,9 @@
 import { LruMap } from '../../base/index.js';
-import type { Constraint, StepBackend } from '../../platform/index.js';
+import type { StepBackend } from '../../platform/index.js';
 import type { CompiledGrammar } from './CompiledGrammar.js';
 import { compileConstraint } from './compileConstraint.js';
 import type { GrammarMatcher } from './GrammarMatcher.js';
+import type { GrammarSource } from './GrammarSource.js';
 import type { GrammarOptions } from './options.js';
 import { TokenVocabulary } from './TokenVocabulary.js';
 
@@ -23,7 +24,7 @@ export class ConstraintCompiler {
   }
 
   /** A reader of one answer. Errors: CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED, CONSTRAINT_TOO_LARGE. */
-  matcherFor(constraint: Constraint): GrammarMatcher {
+  matcherFor(constraint: GrammarSource): GrammarMatcher {
     const key = keyOf(constraint);
     const known = key === undefined ? undefined : this.#grammars.get(key);
     const grammar = known ?? compileConstraint(constraint, this.#readVocabulary(), this.#options);
@@ -40,7 +41,7 @@ export class ConstraintCompiler {
 }
 
 /** The order of a schema's keys is a part of its meaning here. Undefined: nested too deep to be written, hence refused. */
-function keyOf(constraint: Constraint): string | undefined {
+function keyOf(constraint: GrammarSource): string | undefined {
   try {
     return JSON.stringify(constraint);
   } catch {

@@ -1,24 +1,25 @@
 import { assertNever, type JsonValue, utf8 } from '../../base/index.js';
-import type { Constraint } from '../../platform/index.js';
 import { inferenceError } from '../errors.js';
 import { buildNetwork } from './buildNetwork.js';
 import { CompileBudget } from './CompileBudget.js';
 import { CompiledGrammar } from './CompiledGrammar.js';
 import { expr, type Rules } from './Expression.js';
+import type { GrammarSource } from './GrammarSource.js';
 import { jsonRules } from './jsonRules.js';
 import type { GrammarOptions } from './options.js';
 import { parseGbnf } from './parseGbnf.js';
 import { parseRegex } from './parseRegex.js';
 import { SchemaCompiler } from './SchemaCompiler.js';
 import type { TokenVocabulary } from './TokenVocabulary.js';
+import { toolCallRules } from './toolCallRules.js';
 
 /**
  * Compiles a constraint for one vocabulary; bounded in time and memory for any input.
  * Errors: CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED, CONSTRAINT_TOO_LARGE.
  */
-export function compileConstraint(constraint: Constraint, vocabulary: TokenVocabulary, options: GrammarOptions): CompiledGrammar {
+export function compileConstraint(constraint: GrammarSource, vocabulary: TokenVocabulary, options: GrammarOptions): CompiledGrammar {
   const budget = new CompileBudget(options);
-  if (constraint.kind === 'jsonSchema') checkNesting(constraint.schema, budget);
+  for (const schema of schemasOf(constraint)) checkNesting(schema, budget);
   budget.check('sourceBytesMax', utf8.encode(JSON.stringify(constraint)).length);
   const network = buildNetwork(rulesOf(constraint, budget), vocabulary.alphabet, budget);
   const grammar = new CompiledGrammar(network, vocabulary, budget);
@@ -26,8 +27,10 @@ export function compileConstraint(constraint: Constraint, vocabulary: TokenVocab
   return grammar;
 }
 
-function rulesOf(constraint: Constraint, budget: CompileBudget): Rules {
+function rulesOf(constraint: GrammarSource, budget: CompileBudget): Rules {
   switch (constraint.kind) {
+    case 'toolCalls':
+      return toolCallRules(constraint, typeof constraint.text === 'string' ? new Map() : rulesOf(constraint.text, budget), budget);
     case 'json':
       return new Map([...jsonRules, ['root', expr.rule('json.container')]]);
     case 'jsonSchema':
@@ -50,6 +53,13 @@ function choiceOf(texts: readonly string[]) {
       throw inferenceError('CONSTRAINT_INVALID', `text ${index} of the choice is not Unicode`, { data: { index } });
   }
   return expr.choice(...texts.map(expr.text));
+}
+
+function schemasOf(constraint: GrammarSource): readonly JsonValue[] {
+  if (constraint.kind === 'jsonSchema') return [constraint.schema];
+  if (constraint.kind !== 'toolCalls') return [];
+  const ofText = typeof constraint.text === 'string' ? [] : schemasOf(constraint.text);
+  return [...constraint.tools.map(({ parameters }) => parameters), ...ofText];
 }
 
 /** Without recursion: what is too deep must not exhaust the stack here. */

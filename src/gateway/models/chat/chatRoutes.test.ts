@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../test/support/ManualClock.js';
-import { CountingRandom } from '../../../test/support/silentPorts.js';
-import { asId, type ShardId, utf8 } from '../../base/index.js';
-import type { ClusterEvent, ClusterModelService } from '../../cooperation/index.js';
-import type { Route, RouteContext } from '../Route.js';
+import { ManualClock } from '../../../../test/support/ManualClock.js';
+import { CountingRandom } from '../../../../test/support/silentPorts.js';
+import { asId, type ShardId, utf8 } from '../../../base/index.js';
+import type { ClusterEvent, ClusterModelService } from '../../../cooperation/index.js';
+import { gatewayOptions } from '../../options.js';
+import type { Route, RouteContext } from '../../Route.js';
 import { chatRoutes } from './chatRoutes.js';
 
 const routed = (shard: string, adapterDigest: string | undefined): ClusterEvent => ({
@@ -39,7 +40,14 @@ describe('streamed chat completions', () => {
         yield* events;
       },
     } as unknown as ClusterModelService;
-    const [route] = chatRoutes({ models, clock: new ManualClock(), random: new CountingRandom(), timeoutMs: 1000, pingMs: 15_000 });
+    const [route] = chatRoutes({
+      models,
+      clock: new ManualClock(),
+      random: new CountingRandom(),
+      timeoutMs: 1000,
+      pingMs: 15_000,
+      limits: gatewayOptions.parse({}),
+    });
     const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'well?' }] };
     expect(route).toBeDefined();
     const response = await (route as Route).handle({

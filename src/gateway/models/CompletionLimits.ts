@@ -1,0 +1,7 @@
+import type { GatewayOptions } from '../options.js';
+
+/** Bounds and defaults of one completion. */
+export type CompletionLimits = Pick<
+  GatewayOptions,
+  'messagesMax' | 'choicesMax' | 'promptsMax' | 'toolsMax' | 'toolCallsMax' | 'answerTokensMax' | 'chatTokensDefault' | 'textTokensDefault'
+>;
