@@ -3,7 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asId, type ShardId } from '../base/index.js';
-import { ChecksummedStore } from '../platform/index.js';
+import { MemoryCheckedLauncher } from '../models/index.js';
+import { ChecksummedStore, type EngineLauncher, type Logger } from '../platform/index.js';
 import {
   ChildEngineLauncher,
   FastifyHttpListener,
@@ -11,9 +12,11 @@ import {
   LmdbMetadataStore,
   LmdbOrderedStore,
   NodeClock,
+  NodeMemoryReader,
   NodeRandom,
   PinoLogger,
   PrometheusMetrics,
+  readModelDescription,
 } from '../platform/node/index.js';
 import type { ShardPlatform } from '../shard/index.js';
 import { DiskAdapterFiles } from './DiskAdapterFiles.js';
@@ -61,11 +64,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
       recordFrame: recorder(config.recordFramesFile),
     }),
     listener: new FastifyHttpListener(),
-    launcher: new ChildEngineLauncher({
-      engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
-      stopMsMax: limits.engineStopMsMax,
-      logger,
-    }),
+    launcher: openLauncher(config, logger),
     adapterFiles: new DiskAdapterFiles({
       folder: config.adapterFolder,
       listFile: join(config.dataFolder, 'adapters.json'),
@@ -74,6 +73,16 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     productVersion: await productVersion(),
   };
 }
+
+const openLauncher = ({ shard }: StartConfig, logger: Logger): EngineLauncher => {
+  const launcher = new ChildEngineLauncher({
+    engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
+    stopMsMax: limits.engineStopMsMax,
+    logger,
+  });
+  if (!shard.engine.checkMemory) return launcher;
+  return new MemoryCheckedLauncher({ launcher, memory: new NodeMemoryReader(), describe: readModelDescription });
+};
 
 const recorder = (file: string | undefined) =>
   file === undefined

@@ -12,6 +12,7 @@ export const engineOptions = z.strictObject({
     .max(3)
     .default(2)
     .describe('times a request without text is sent again after its engine was lost; the last one tells whether it is the reason'),
+  checkMemory: z.boolean().default(true).describe('an engine that would need more memory than is free is not started'),
   launchMsMax: z
     .int()
     .min(1000)

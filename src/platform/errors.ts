@@ -94,6 +94,35 @@ export const platformErrors = {
     meaning: 'A model file is missing, truncated, or not what its digest says.',
     action: 'Run `ostraka model pull` again; `ostraka doctor` names the file.',
   },
+  MODEL_TOO_LARGE: {
+    httpStatus: 507,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'An engine with these models and this context would need more memory than is free; it was not started.',
+    action:
+      'Take a smaller model, fewer --sequences or a shorter --context, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
+  },
+  MODEL_NAME_INVALID: {
+    httpStatus: 400,
+    errorNum: 8103,
+    retryable: false,
+    meaning: 'A model cannot be imported under this name.',
+    action: 'Choose another name; the message tells the rule.',
+  },
+  MODEL_EXISTS: {
+    httpStatus: 409,
+    errorNum: 8103,
+    retryable: false,
+    meaning: 'There is a model of this name already.',
+    action: 'Choose another name, or replace it with --force.',
+  },
+  MODEL_IN_USE: {
+    httpStatus: 409,
+    errorNum: 8103,
+    retryable: true,
+    meaning: 'A running cluster uses the file of a model: an engine that starts again would not find it.',
+    action: 'Stop the cluster whose process the message names; then remove or replace the model.',
+  },
   MODEL_FETCH_FAILED: {
     httpStatus: 502,
     errorNum: 8104,

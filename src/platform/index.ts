@@ -10,6 +10,7 @@ export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, H
 export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';
 export { linearWidths } from './linearWidths.js';
+export type { FreeMemory, MemoryReader } from './MemoryReader.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
 export type { ModelDescription } from './ModelDescription.js';

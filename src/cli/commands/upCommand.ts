@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliError } from '../errors.js';
+import { ModelUses } from '../ModelUses.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
 import { announceStop } from '../up/announceStop.js';
+import { checkMemory } from '../up/checkMemory.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
 import { prepareShards } from '../up/prepareShards.js';
@@ -21,6 +23,7 @@ export interface UpFlags {
   readonly adapterFolder?: string;
   readonly sequences: number;
   readonly context: number;
+  readonly memoryCheck: boolean;
   readonly sample: boolean;
   readonly recordFrames?: string;
   readonly json: boolean;
@@ -43,6 +46,8 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
     embedding: await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal }),
   };
+  if (options.checksMemory) checkMemory(options, models);
+  await new ModelUses().claim([models.chat.path, models.embedding.path]);
   const prepared = await prepareShards(options, models);
   const reporter = makeReporter(options);
   const processes = new ShardProcesses({
@@ -81,6 +86,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,
   contextTokens: flags.context,
+  checksMemory: flags.memoryCheck,
   withSample: flags.sample,
   isJson: flags.json,
   recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),

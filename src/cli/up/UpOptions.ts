@@ -10,6 +10,8 @@ export interface UpOptions {
   readonly adapterFolder: string | undefined;
   readonly sequences: number;
   readonly contextTokens: number;
+  /** Engines that do not fit into what is free are refused. */
+  readonly checksMemory: boolean;
   readonly withSample: boolean;
   readonly isJson: boolean;
   /** Diagnosis: a folder where every shard appends the frames it receives. */

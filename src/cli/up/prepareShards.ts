@@ -130,6 +130,7 @@ const configOf = (
         chatModel: given.models.chat,
         embeddingModel: given.models.embedding,
       },
+      engine: { checkMemory: options.checksMemory },
       process: { shardId, httpPort: options.port + index, rpcPort: options.port + 100 + index, adapters: given.adapters },
     },
   };

@@ -10,5 +10,7 @@ export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
 export { checkModelFile } from './llama/checkModelFile.js';
 export { quantizeModel } from './llama/quantizeModel.js';
+export { readModelDescription } from './llama/readModelDescription.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
+export { NodeMemoryReader } from './NodeMemoryReader.js';
 export { describeModelFile } from './training/describeModelFile.js';

@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EngineOptions, EngineSupervisor, engineOptions } from '../../../src/models/index.js';
+import { type EngineOptions, EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
 import {
   type EngineConfig,
   type GenerateEvent,
   type GenerateRequest,
   idleLoad,
   type LaunchedEngine,
+  type ModelDescription,
   plainSampling,
 } from '../../../src/platform/index.js';
-import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics } from '../../../src/platform/node/index.js';
+import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics, readModelDescription } from '../../../src/platform/node/index.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
 
@@ -67,6 +68,17 @@ describe('an engine in a child process (R18)', () => {
     await supervisor.start(signal);
     return supervisor;
   };
+
+  it.runIf(process.platform === 'linux')('holds no more than 1.15 times the memory that was estimated before it started', async () => {
+    const shape = { sequences: 16, contextTokens: 2048 };
+    launched = await launcher.launch({ ...config, ...shape }, signal);
+    const status = readFileSync(`/proc/${launched.pid}/status`, 'utf8');
+    const residentBytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+    const [chat, embedding] = [config.chatModel, config.embeddingModel].map(({ path }) => readModelDescription(path));
+    const { totalBytes } = estimateEngineMemory({ chat: chat as ModelDescription, embedding: embedding as ModelDescription, ...shape });
+    expect(residentBytes / totalBytes).toBeLessThanOrEqual(1.15);
+    expect(residentBytes / totalBytes).toBeGreaterThanOrEqual(0.8);
+  });
 
   it('answers generation, embedding and counting over the channel, with errors by code', async () => {
     launched = await launcher.launch(config, signal);
