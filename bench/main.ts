@@ -1,5 +1,6 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
 import type { BenchResult } from './BenchResult.js';
+import { batchedBench } from './batched.bench.js';
 import { constraintBench } from './constraint.bench.js';
 import { engineBench } from './engine.bench.js';
 import { eventLoopBench } from './eventLoop.bench.js';
@@ -8,10 +9,13 @@ import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
 import { routingBench } from './routing.bench.js';
 import { scheduleBench } from './schedule.bench.js';
+import { serverBench } from './server.bench.js';
+import { soakBench } from './soak.bench.js';
 import { trainingBench } from './training.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
+  batched: batchedBench,
   constraint: constraintBench,
   engine: engineBench,
   eventLoop: eventLoopBench,
@@ -20,6 +24,8 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   prefix: prefixBench,
   routing: routingBench,
   schedule: scheduleBench,
+  server: serverBench,
+  soak: soakBench,
   training: trainingBench,
   writes: writesBench,
 };
@@ -42,7 +48,9 @@ if (unknown !== undefined) {
   console.error(`no bench ${unknown}; there are: ${Object.keys(benches).join(', ')}`);
   process.exit(1);
 }
-for (const name of names.length > 0 ? names : Object.keys(benches)) {
+/** Half an hour long: run by name alone. */
+const usual = Object.keys(benches).filter((name) => name !== 'soak');
+for (const name of names.length > 0 ? names : usual) {
   const results = await (benches[name] as (typeof benches)[string])({ quick: has('--quick') });
   for (const result of results) console.log(has('--json') ? JSON.stringify(result) : show(result));
 }

@@ -8,7 +8,7 @@ export { rangeBounds } from './evaluation/rangeValues.js';
 export { type OpenObject, setOwn } from './evaluation/setOwn.js';
 export { sizeOfValue } from './evaluation/sizeOfValue.js';
 export { toText } from './evaluation/toText.js';
-export { attributeOf, isArray, isObject, isTrue, type JsonObject } from './evaluation/valueKinds.js';
+export { attributeOf, isArray, isTrue, type JsonObject } from './evaluation/valueKinds.js';
 export { type ExplainedNode, type ExplainedPlan, explainPlan } from './explainPlan.js';
 export { functionTable } from './functions/functionTable.js';
 export { aqlLimits } from './limits.js';

@@ -9,7 +9,8 @@ export { defineErrors, type ErrorDefinition, type ErrorDetails } from './defineE
 export { describeBytes } from './describeBytes.js';
 export { documentUrn } from './documentUrn.js';
 export { baseError, baseErrors } from './errors.js';
-export { asId, type CollectionId, type RequestId, type ShardId, type TransactionId } from './ids.js';
+export { asId, type ShardId } from './ids.js';
+export { isObject } from './isObject.js';
 export type { JsonValue } from './JsonValue.js';
 export { LruMap } from './LruMap.js';
 export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';

@@ -1,5 +1,5 @@
-import { attributeOf, type GatherNode, isObject, type OpenObject, setOwn, sizeOfValue } from '../aql/index.js';
-import { assert, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
+import { attributeOf, type GatherNode, type OpenObject, setOwn, sizeOfValue } from '../aql/index.js';
+import { assert, isObject, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
 import type { Clock, Random } from '../platform/index.js';
 import type { ShardingManager } from '../sharding/index.js';
 import { applyWrites, type DocumentWrite, type WriteOutcome } from './applyWrites.js';

@@ -1,5 +1,5 @@
-import { attributeOf, isObject } from '../aql/index.js';
-import type { JsonValue } from '../base/index.js';
+import { attributeOf } from '../aql/index.js';
+import { isObject, type JsonValue } from '../base/index.js';
 import { checkDocumentKey } from '../storage/index.js';
 
 /**

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { GatherNode, PlanNode } from '../aql/index.js';
 import type { JsonValue, OstrakaErrorJson } from '../base/index.js';
-import type { CollectionRef, Timestamp } from '../storage/index.js';
+import type { Timestamp } from '../storage/index.js';
 import type { WriteOutcome } from './applyWrites.js';
+import { collectionRefWire } from './collectionRefWire.js';
 import type { QueryStats } from './QueryStats.js';
 import type { QueryWarning } from './WarningList.js';
 
@@ -17,15 +18,11 @@ const transaction = z.strictObject({
   isKnown: z.boolean(),
 });
 
-const collectionRef = z
-  .strictObject({ database: z.string(), name: z.string(), id: z.int(), kind: z.enum(['document', 'edge']) })
-  .transform((value): CollectionRef => value);
-
 const fragment = z.strictObject({
   queryId: z.string(),
   epoch: z.int(),
   transaction,
-  collection: collectionRef,
+  collection: collectionRefWire,
   /** The plan's own nodes: peers of one cluster run one version. */
   nodes: z.array(z.looseObject({ kind: z.string() })).transform((nodes) => nodes as unknown as readonly PlanNode[]),
   inputs: z.array(z.int().min(0)),
@@ -45,7 +42,7 @@ const fragment = z.strictObject({
 const write = z.strictObject({
   epoch: z.int(),
   transaction,
-  collection: collectionRef,
+  collection: collectionRefWire,
   kind: z.enum(['Insert', 'Update', 'Replace', 'Remove']),
   options: z.strictObject({
     ignoreErrors: z.boolean(),

@@ -84,4 +84,3 @@ export const shardConfig = z.strictObject({
 });
 
 export type ShardConfig = z.infer<typeof shardConfig>;
-export type ShardConfigInput = z.input<typeof shardConfig>;

@@ -150,7 +150,14 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
   });
 
   const localDocuments = new LocalDocuments({ documents: documentStore, clock, options: config.storage });
-  const documents = new DocumentService({ catalog, sharding, executor, random: random.fork('documents'), options: config.execution });
+  const documents = new DocumentService({
+    catalog,
+    sharding,
+    executor,
+    clock,
+    random: random.fork('documents'),
+    options: config.execution,
+  });
 
   const queryMemory = new QueryMemory(config.execution.memoryTotalBytesMax);
   const fragments = new FragmentRunner({

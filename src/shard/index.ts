@@ -2,4 +2,4 @@
 export { assembleShard, type ShardPlatform } from './assembleShard.js';
 export * from './engine.js';
 export { Shard, type ShardAddress } from './Shard.js';
-export { type ShardConfig, type ShardConfigInput, shardConfig } from './ShardConfig.js';
+export { type ShardConfig, shardConfig } from './ShardConfig.js';

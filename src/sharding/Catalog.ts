@@ -153,7 +153,7 @@ export class Catalog {
       });
       if (committed) return id;
     }
-    throw shardingError('WRONG_EPOCH', 'too many databases and collections are created at the same time');
+    throw shardingError('CATALOG_BUSY', 'too many databases and collections are created at the same time');
   }
 }
 

@@ -9,6 +9,13 @@ export const shardingErrors = {
     meaning: 'No database of this name.',
     action: 'See GET /_api/database for the names.',
   },
+  CATALOG_BUSY: {
+    httpStatus: 503,
+    errorNum: 1200,
+    retryable: true,
+    meaning: 'Others create databases and collections at the same time, and the catalog changed under each try.',
+    action: 'Try again.',
+  },
   DATABASE_NAME_INVALID: {
     httpStatus: 400,
     errorNum: 1229,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../base/index.js';
+import { isObject, type JsonValue } from '../base/index.js';
 
 type JsonObject = { readonly [name: string]: JsonValue };
 
@@ -8,9 +8,6 @@ export interface MergeOptions {
   /** True merges sub-objects, false replaces them. */
   readonly mergeObjects: boolean;
 }
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An UPDATE's result: `patch` over `base`, as ArangoDB merges. Builds with entries, so that no attribute name touches a prototype. */
 export function mergeDocuments(base: JsonObject, patch: JsonObject, options: MergeOptions): JsonObject {

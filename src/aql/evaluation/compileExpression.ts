@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { aqlError } from '../errors.js';
 import type { FunctionDefinition } from '../functions/FunctionDefinition.js';
 import { functionTable } from '../functions/functionTable.js';
@@ -13,7 +13,7 @@ import { type OpenObject, setOwn } from './setOwn.js';
 import { sizeOfValue } from './sizeOfValue.js';
 import { toNumber } from './toNumber.js';
 import { toText } from './toText.js';
-import { attributeOf, isArray, isObject, isTrue } from './valueKinds.js';
+import { attributeOf, isArray, isTrue } from './valueKinds.js';
 
 /** A row of registers: the value of variable v stands at index v; a register not yet written reads as null. */
 export type Row = readonly JsonValue[];

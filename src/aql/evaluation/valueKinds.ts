@@ -1,10 +1,7 @@
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** Type tests of values. */
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 export const isArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
 /** An own attribute, null where it is missing or the value is no object. */

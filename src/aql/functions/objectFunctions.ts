@@ -1,8 +1,8 @@
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { equalValues } from '../evaluation/equalValues.js';
 import { type OpenObject, setOwn } from '../evaluation/setOwn.js';
 import { toText } from '../evaluation/toText.js';
-import { attributeOf, isArray, isObject, isTrue, type JsonObject } from '../evaluation/valueKinds.js';
+import { attributeOf, isArray, isTrue, type JsonObject } from '../evaluation/valueKinds.js';
 import { type Arguments, argumentOr, type FunctionDefinition, type FunctionTable, pure, shallow, wrongType } from './FunctionDefinition.js';
 
 const many = Number.POSITIVE_INFINITY;

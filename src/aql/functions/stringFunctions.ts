@@ -1,10 +1,10 @@
-import { type JsonValue, sha256Hex, utf8 } from '../../base/index.js';
+import { isObject, type JsonValue, sha256Hex, utf8 } from '../../base/index.js';
 import { demandDepth } from '../evaluation/demandDepth.js';
 import type { EvaluationContext } from '../evaluation/EvaluationContext.js';
 import { matchesLike } from '../evaluation/textPatterns.js';
 import { toNumber } from '../evaluation/toNumber.js';
 import { toText } from '../evaluation/toText.js';
-import { isArray, isObject, isTrue } from '../evaluation/valueKinds.js';
+import { isArray, isTrue } from '../evaluation/valueKinds.js';
 import { aqlLimits } from '../limits.js';
 import { type Arguments, argumentOr, type FunctionTable, pure, shallow, wrongType } from './FunctionDefinition.js';
 import { md5Hex } from './md5Hex.js';

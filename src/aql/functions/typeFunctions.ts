@@ -1,7 +1,7 @@
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { toNumber } from '../evaluation/toNumber.js';
 import { toText } from '../evaluation/toText.js';
-import { isArray, isObject, isTrue, typeName } from '../evaluation/valueKinds.js';
+import { isArray, isTrue, typeName } from '../evaluation/valueKinds.js';
 import { type Arguments, type FunctionTable, pure, shallow } from './FunctionDefinition.js';
 
 const test = (check: (value: JsonValue) => boolean) => shallow(1, 1, ([value]: Arguments) => check(value as JsonValue));

@@ -1,5 +1,4 @@
-import type { JsonValue } from '../../base/index.js';
-import { isObject } from '../evaluation/valueKinds.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import type { Expression, ModificationOperation } from '../syntax/Ast.js';
 import { evaluateConstant } from './evaluateConstant.js';
 import type { PlanBuilder } from './PlanBuilder.js';

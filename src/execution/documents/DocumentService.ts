@@ -1,12 +1,12 @@
 import { sizeOfValue } from '../../aql/index.js';
 import { assert, baseError, type JsonValue, OstrakaError, type OstrakaErrorJson, type ShardId, toOstrakaError } from '../../base/index.js';
-import type { Random } from '../../platform/index.js';
+import type { Clock, Random } from '../../platform/index.js';
 import type { RemoteExecutor } from '../../rpc/index.js';
 import type { Catalog, CollectionInfo, ShardingManager } from '../../sharding/index.js';
 import { checkDocumentKey, type StoredDocument } from '../../storage/index.js';
+import { KeyGenerator } from '../KeyGenerator.js';
 import type { ExecutionOptions } from '../options.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
-import { newDocumentKey } from './newDocumentKey.js';
 
 /** An operation as a client asks for it; the key of an insert may be missing. */
 export type DocumentRequest = Omit<DocumentOperation, 'key'> & { readonly key: string | undefined };
@@ -20,7 +20,7 @@ export class DocumentService {
   readonly #catalog: Catalog;
   readonly #sharding: ShardingManager;
   readonly #executor: RemoteExecutor;
-  readonly #random: Random;
+  readonly #keys: KeyGenerator;
   readonly #options: Pick<ExecutionOptions, 'requestBytesMax'>;
   readonly #idPrefix: string;
   #nextRequest = 1;
@@ -29,6 +29,7 @@ export class DocumentService {
     readonly catalog: Catalog;
     readonly sharding: ShardingManager;
     readonly executor: RemoteExecutor;
+    readonly clock: Clock;
     readonly random: Random;
     readonly options: Pick<ExecutionOptions, 'requestBytesMax'>;
   }) {
@@ -36,7 +37,7 @@ export class DocumentService {
     this.#catalog = parts.catalog;
     this.#sharding = parts.sharding;
     this.#executor = parts.executor;
-    this.#random = parts.random;
+    this.#keys = new KeyGenerator(parts);
     this.#idPrefix = `${parts.executor.selfShardId}!${parts.random.uint32().toString(36)}${parts.random.uint32().toString(36)}`;
   }
 
@@ -85,7 +86,7 @@ export class DocumentService {
   #withKey(request: DocumentRequest): DocumentOperation {
     if (request.key !== undefined) return { ...request, key: checkDocumentKey(request.key) };
     if (request.kind !== 'insert') throw baseError('INTERNAL', `a ${request.kind} needs a key`);
-    return { ...request, key: newDocumentKey(this.#random) };
+    return { ...request, key: this.#keys.next() };
   }
 
   async #runOn(

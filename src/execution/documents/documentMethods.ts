@@ -1,18 +1,15 @@
 import { z } from 'zod';
 import { sizeOfValue } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import type { RpcMethod } from '../../rpc/index.js';
 import type { ShardingManager } from '../../sharding/index.js';
 import { chunked } from '../chunked.js';
+import { collectionRefWire } from '../collectionRefWire.js';
 import type { ExecutionOptions } from '../options.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
 import type { LocalDocuments } from './LocalDocuments.js';
 
-const collectionRef = z.strictObject({ database: z.string(), name: z.string(), id: z.int(), kind: z.enum(['document', 'edge']) });
-
 // Documents are data: their inside is never matched against a schema, which would copy and could drop a name.
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const operation = z.strictObject({
   kind: z.enum(['read', 'insert', 'update', 'replace', 'remove']),
   key: z.string(),
@@ -28,7 +25,7 @@ const operation = z.strictObject({
 
 const run = z.strictObject({
   epoch: z.int(),
-  collection: collectionRef,
+  collection: collectionRefWire,
   operations: z.array(z.strictObject({ requestId: z.string().min(1).max(200), operation })),
 });
 
@@ -61,7 +58,7 @@ export function documentMethods(parts: {
       yield { outcomes } as unknown as JsonValue;
     },
     'document.count': async function* ({ body, signal }) {
-      const { collection } = z.strictObject({ collection: collectionRef }).parse(body);
+      const { collection } = z.strictObject({ collection: collectionRefWire }).parse(body);
       yield { count: await parts.documents.count(collection, signal) };
     },
   };

@@ -59,7 +59,7 @@ beforeEach(async () => {
     throw new Error('nobody else is asked');
   });
   const executor = new RemoteExecutor({ ...rpc, selfShardId: self, transport, server, peers: { find: () => undefined }, random });
-  service = new DocumentService({ catalog, sharding, executor, random, options: { requestBytesMax } });
+  service = new DocumentService({ catalog, sharding, executor, clock, random, options: { requestBytesMax } });
 });
 
 const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);

@@ -1,5 +1,5 @@
-import { type CompiledExpression, compileExpression, type InferNode, isObject, type PlanExpression, toText } from '../../aql/index.js';
-import { type JsonValue, sha256Hex } from '../../base/index.js';
+import { type CompiledExpression, compileExpression, type InferNode, type PlanExpression, toText } from '../../aql/index.js';
+import { isObject, type JsonValue, sha256Hex } from '../../base/index.js';
 import type { ClusterRequest } from '../../cooperation/index.js';
 import { type Constraint, plainSampling } from '../../platform/index.js';
 import type { Row } from '../Block.js';

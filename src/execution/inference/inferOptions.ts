@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { executionError } from '../errors.js';
 
 const schema = z.object({

@@ -1,5 +1,5 @@
-import { compileExpression, type EmbedNode, isArray, isObject, toText } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { compileExpression, type EmbedNode, isArray, toText } from '../../aql/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import type { Block, Operator, Row } from '../Block.js';
 import { chunked } from '../chunked.js';
 import { executionError } from '../errors.js';

@@ -1,5 +1,5 @@
-import { compileExpression, isObject, type ModificationNode } from '../../aql/index.js';
-import type { JsonValue } from '../../base/index.js';
+import { compileExpression, type ModificationNode } from '../../aql/index.js';
+import { isObject, type JsonValue } from '../../base/index.js';
 import { checkDocumentKey, storageError } from '../../storage/index.js';
 import { type DocumentWrite, revisionOfSubject, type WriteOutcome } from '../applyWrites.js';
 import { blockRowsMax, type Operator, type Row } from '../Block.js';

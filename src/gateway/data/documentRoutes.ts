@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, OstrakaError, toOstrakaError } from '../../base/index.js';
+import { isObject, type JsonValue, OstrakaError, toOstrakaError } from '../../base/index.js';
 import type { DocumentOutcome, DocumentRequest, DocumentService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkDocumentKey, type StoredDocument, storageError } from '../../storage/index.js';
@@ -29,8 +29,6 @@ type Options = z.infer<typeof queryOptions>;
 
 // What these ask for would be another write than the one that happens.
 const refused = ['isRestore', 'versionAttribute'];
-
-const isObject = (value: JsonValue): value is Attributes => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Documents, one and many: ArangoDB's paths, with `_rev` checks by If-Match or by the body. */
 export function documentRoutes(parts: { readonly documents: DocumentService; readonly documentsMax: number }): readonly Route[] {

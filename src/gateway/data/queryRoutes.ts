@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { baseError, type JsonValue } from '../../base/index.js';
+import { baseError, isObject, type JsonValue } from '../../base/index.js';
 import type { QueryOptions, QueryRequest, QueryService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
@@ -9,8 +9,6 @@ import type { GatewayOptions } from '../options.js';
 import type { Route, RouteContext } from '../Route.js';
 import { responses } from '../responses.js';
 import type { CursorBatch, CursorStore } from './CursorStore.js';
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const body = z.looseObject({
   query: z.string(),

@@ -1,0 +1,207 @@
+// Claim (R19, R34): a shard serves streams over HTTP as fast as llama-server alone and faster to many, more of them within a stated service
+// level, and says the same alone and in load. Both run on the same libraries, model and one compute thread, 16 sequences of 1,024 tokens, no
+// prompt cache at the peer and no two equal prompts; a closed loop of clients with a connection a request, 64 greedy tokens, the two in turns.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BenchResult } from './BenchResult.js';
+import { measured } from './measured.js';
+import { modelFile } from './modelFile.js';
+import { openBenchShard } from './openBenchShard.js';
+import { peerPrograms } from './peerPrograms.js';
+import { type StreamedChat, streamChat } from './streamChat.js';
+
+const tokens = 64;
+const sequences = 16;
+const peerName = 'llama-server';
+const interTokenMs = 400;
+const firstTokenMs = ({ promptTokens }: StreamedChat): number => 1000 + (1000 * promptTokens) / 256;
+
+interface Load {
+  readonly tokensPerSecond: number;
+  /** Requests a second within the service level. */
+  readonly goodput: number;
+  readonly firstTokenP50Ms: number;
+  readonly gapP99Ms: number;
+}
+
+type Server = 'ours' | 'peer';
+
+interface Target {
+  readonly url: string;
+  /** Fields of its own in each body. */
+  readonly fields: object;
+}
+
+/** Needs the chat model in OSTRAKA_TEST_CHAT_MODEL, and what builds the peer. */
+export async function serverBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
+  const { runs, clients, questions } = options.quick
+    ? { runs: 1, clients: [1, 8], questions: 8 }
+    : { runs: 3, clients: [1, 8, 32, 128], questions: 64 };
+  const shard = await openBenchShard(['--sequences', String(sequences), '--context', '1024']);
+  const peer = await openPeer();
+  const targets: { readonly [server in Server]: Target } = {
+    ours: { url: shard.url, fields: {} },
+    peer: { url: peer.url, fields: { cache_prompt: false } },
+  };
+  try {
+    const results: BenchResult[] = [];
+    for (const count of clients) {
+      const loads: { ours: Load; peer: Load }[] = [];
+      for (let run = 0; run < runs; run++) {
+        const order: readonly Server[] = run % 2 === 0 ? ['ours', 'peer'] : ['peer', 'ours'];
+        const pair: Partial<{ [server in Server]: Load }> = {};
+        for (const server of order) pair[server] = await loadOf(targets[server], count, `${run} ${count} ${server}`);
+        loads.push(pair as { ours: Load; peer: Load });
+      }
+      results.push(...resultsOf(count, loads));
+    }
+    return [...results, ...(await sameText(targets, questions))];
+  } finally {
+    peer.process.kill('SIGTERM');
+    await shard.close();
+  }
+}
+
+async function openPeer(): Promise<{ readonly url: string; readonly process: ChildProcess }> {
+  const folder = peerPrograms();
+  const port = 41_000 + (process.pid % 10_000);
+  const { path } = modelFile('OSTRAKA_TEST_CHAT_MODEL');
+  const threads = ['-t', '1', '-tb', '1'];
+  const context = [
+    '-np',
+    String(sequences),
+    '-c',
+    String(sequences * 1024),
+    '-b',
+    '2048',
+    '-ub',
+    '128',
+    '--no-kv-unified',
+    '--cache-ram',
+    '0',
+  ];
+  const args = ['-m', path, ...threads, ...context, '--host', '127.0.0.1', '--port', String(port), '--no-ui'];
+  const child = spawn(join(folder, 'llama-server'), args, { cwd: folder, stdio: 'ignore' });
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 120; tries++) {
+    const isUp = await fetch(`${url}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isUp) return { url, process: child };
+    await sleep(250);
+  }
+  child.kill('SIGKILL');
+  throw new Error('llama-server did not start');
+}
+
+const words = [
+  'harbour',
+  'captain',
+  'ledger',
+  'lantern',
+  'winter',
+  'engine',
+  'garden',
+  'letter',
+  'bridge',
+  'market',
+  'river',
+  'island',
+  'signal',
+];
+
+/** About 115 tokens, unlike any other. */
+const questionOf = (label: string, index: number): string => {
+  const list = Array.from({ length: 80 }, (_, place) => words[(index * 31 + place * (1 + (index % 5))) % words.length]);
+  return `Request ${label} ${index}. Continue this text: ${list.join(' ')}`;
+};
+
+const bodyOf = (content: string): object => ({
+  model: 'default',
+  temperature: 0,
+  max_tokens: tokens,
+  ignore_eos: true,
+  messages: [{ role: 'user', content }],
+});
+
+async function loadOf({ url, fields }: Target, clients: number, label: string): Promise<Load> {
+  const requests = clients === 1 ? 4 : 2;
+  const beganMs = performance.now();
+  const chats = await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      const own: StreamedChat[] = [];
+      for (let number = 0; number < requests; number++)
+        own.push(await streamChat(url, { ...bodyOf(questionOf(label, client * requests + number)), ...fields }));
+      return own;
+    }),
+  );
+  const seconds = (performance.now() - beganMs) / 1000;
+  const all = chats.flat();
+  const good = all.filter((chat) => chat.firstTokenMs <= firstTokenMs(chat) && quantile(chat.gapsMs, 0.99) <= interTokenMs);
+  return {
+    tokensPerSecond: all.reduce((sum, { completionTokens }) => sum + completionTokens, 0) / seconds,
+    goodput: good.length / seconds,
+    firstTokenP50Ms: quantile(
+      all.map((chat) => chat.firstTokenMs),
+      0.5,
+    ),
+    gapP99Ms: quantile(
+      all.flatMap(({ gapsMs }) => gapsMs),
+      0.99,
+    ),
+  };
+}
+
+const quantile = (values: readonly number[], share: number): number => {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+};
+
+function resultsOf(clients: number, loads: readonly { readonly ours: Load; readonly peer: Load }[]): BenchResult[] {
+  const figure = (metric: string, unit: string, pick: (load: Load) => number, better: 'more' | 'less'): BenchResult => {
+    const peer = quantile(
+      loads.map((pair) => pick(pair.peer)),
+      0.5,
+    );
+    return measured({
+      name: `${clients} clients over HTTP`,
+      metric,
+      unit,
+      values: loads.map((pair) => pick(pair.ours)),
+      against: `${peerName} (${peer.toPrecision(4)})`,
+      ratioOf: (median) => (better === 'more' ? median / Math.max(peer, 1e-9) : peer / Math.max(median, 1e-9)),
+    });
+  };
+  return [
+    figure('tokens a second', 'tokens/s', ({ tokensPerSecond }) => tokensPerSecond, 'more'),
+    figure('requests a second within the service level', 'requests/s', ({ goodput }) => goodput, 'more'),
+    figure('time to the first token, p50', 'ms', (load) => load.firstTokenP50Ms, 'less'),
+    figure('time between two tokens, p99', 'ms', ({ gapP99Ms }) => gapP99Ms, 'less'),
+  ];
+}
+
+/** The same questions one by one and all at once: how many have the same answer. */
+async function sameText(targets: { readonly [server in Server]: Target }, count: number): Promise<BenchResult[]> {
+  const shares = new Map<Server, number>();
+  for (const server of ['ours', 'peer'] as const) {
+    const { url, fields } = targets[server];
+    const ask = (index: number): Promise<StreamedChat> => streamChat(url, { ...bodyOf(questionOf('same', index)), ...fields });
+    const alone: string[] = [];
+    for (let index = 0; index < count; index++) alone.push((await ask(index)).text);
+    const together = await Promise.all(Array.from({ length: count }, (_, index) => ask(index)));
+    shares.set(server, together.filter(({ text }, index) => text === alone[index]).length / count);
+  }
+  const peer = shares.get('peer') as number;
+  return [
+    measured({
+      name: `${count} questions alone and all at once`,
+      metric: 'share with the same answer',
+      unit: '1',
+      values: [shares.get('ours') as number],
+      against: `${peerName} (${peer})`,
+      ratioOf: (share) => share / Math.max(peer, 1e-9),
+    }),
+  ];
+}
