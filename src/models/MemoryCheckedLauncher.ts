@@ -1,4 +1,4 @@
-import type { EngineConfig, EngineLauncher, LaunchedEngine, MemoryReader, ModelDescription } from '../platform/index.js';
+import type { EngineConfig, EngineLauncher, EngineProgress, LaunchedEngine, MemoryReader, ModelDescription } from '../platform/index.js';
 import { checkEngineMemory } from './checkEngineMemory.js';
 import { estimateEngineMemory } from './estimateEngineMemory.js';
 
@@ -17,11 +17,11 @@ export class MemoryCheckedLauncher implements EngineLauncher {
     this.#parts = parts;
   }
 
-  async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
+  async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
     const { launcher, memory, describe } = this.#parts;
     const { sequences, contextTokens } = config;
     const shape = { chat: describe(config.chatModel.path), embedding: describe(config.embeddingModel.path), sequences, contextTokens };
     checkEngineMemory({ memory: estimateEngineMemory(shape), engines: 1, free: memory.read() });
-    return launcher.launch(config, signal);
+    return launcher.launch(config, signal, onProgress);
   }
 }

@@ -2,6 +2,7 @@
 
 export { checkEngineMemory } from './checkEngineMemory.js';
 export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
+export { describeProgress } from './describeProgress.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
 export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';

@@ -6,6 +6,7 @@ export const engineOptions = z.strictObject({
   restartDelayMsMax: z.int().min(1).max(5000).default(5000).describe('the wait doubles up to this, ms'),
   stableMs: z.int().min(1).default(30_000).describe('an engine that lived this long starts the count of restarts anew, ms'),
   readyWaitMsMax: z.int().min(0).default(5000).describe('how long a request waits for an engine that restarts before ENGINE_LOADING, ms'),
+  loadingRetrySeconds: z.int().min(1).max(600).default(2).describe('what Retry-After of ENGINE_LOADING says, seconds'),
   requestRetriesMax: z
     .int()
     .min(0)

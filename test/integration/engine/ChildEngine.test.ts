@@ -6,6 +6,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EngineOptions, EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
 import {
   type EngineConfig,
+  type EngineProgress,
   type GenerateEvent,
   type GenerateRequest,
   idleLoad,
@@ -69,16 +70,24 @@ describe('an engine in a child process (R18)', () => {
     return supervisor;
   };
 
-  it.runIf(process.platform === 'linux')('holds no more than 1.15 times the memory that was estimated before it started', async () => {
-    const shape = { sequences: 16, contextTokens: 2048 };
-    launched = await launcher.launch({ ...config, ...shape }, signal);
-    const status = readFileSync(`/proc/${launched.pid}/status`, 'utf8');
-    const residentBytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-    const [chat, embedding] = [config.chatModel, config.embeddingModel].map(({ path }) => readModelDescription(path));
-    const { totalBytes } = estimateEngineMemory({ chat: chat as ModelDescription, embedding: embedding as ModelDescription, ...shape });
-    expect(residentBytes / totalBytes).toBeLessThanOrEqual(1.15);
-    expect(residentBytes / totalBytes).toBeGreaterThanOrEqual(0.8);
-  });
+  it.runIf(process.platform === 'linux')(
+    'tells how far it is while it starts, and then holds no more than 1.15 times the memory that was estimated',
+    async () => {
+      const shape = { sequences: 16, contextTokens: 2048 };
+      const told: EngineProgress[] = [];
+      launched = await launcher.launch({ ...config, ...shape }, signal, (progress) => told.push(progress));
+      expect([...new Set(told.map(({ phase }) => phase))]).toEqual(['chat model', 'embedding model', 'warm-up']);
+      expect(told.filter(({ phase }) => phase === 'chat model').map(({ percent }) => percent)).toEqual(
+        expect.arrayContaining([25, 50, 75, 100]),
+      );
+      const status = readFileSync(`/proc/${launched.pid}/status`, 'utf8');
+      const residentBytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+      const [chat, embedding] = [config.chatModel, config.embeddingModel].map(({ path }) => readModelDescription(path));
+      const { totalBytes } = estimateEngineMemory({ chat: chat as ModelDescription, embedding: embedding as ModelDescription, ...shape });
+      expect(residentBytes / totalBytes).toBeLessThanOrEqual(1.15);
+      expect(residentBytes / totalBytes).toBeGreaterThanOrEqual(0.8);
+    },
+  );
 
   it('answers generation, embedding and counting over the channel, with errors by code', async () => {
     launched = await launcher.launch(config, signal);

@@ -202,6 +202,22 @@ export interface LlamaApi {
   readonly setAdapters: (context: Pointer, adapters: BigUint64Array | null, count: number, scales: Float32Array | null) => number;
 }
 
+const progressCallback = koffi.pointer(koffi.proto('bool', ['float', 'void*']));
+
+/** Runs `work` with the address of a function that native code calls with a share from 0 to 1. Valid until it returns. */
+export function withProgressCallback<Value>(onShare: (share: number) => void, work: (address: unknown) => Value): Value {
+  const goOn = (share: number): boolean => {
+    onShare(share);
+    return true;
+  };
+  const callback = koffi.register(goOn, progressCallback);
+  try {
+    return work(callback);
+  } finally {
+    koffi.unregister(callback);
+  }
+}
+
 let opened: LlamaApi | undefined;
 
 /**

@@ -8,6 +8,8 @@ import { NativeBatch } from './NativeBatch.js';
 export interface LlamaEmbeddingOptions {
   readonly model: ModelFile;
   readonly threads: number;
+  /** Hears which share of the model is read and loaded. */
+  readonly onShare?: (share: number) => void;
 }
 
 // Attention of a pack is quadratic in its rows, while below 64 rows flash attention takes a slow kernel: 64 to 128 rows are the cheapest.
@@ -43,7 +45,7 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
 
   /** Loads the model. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
   static open(options: LlamaEmbeddingOptions): LlamaEmbeddingBackend {
-    const model = loadLlamaModel(options.model);
+    const model = loadLlamaModel(options.model, options.onShare === undefined ? {} : { onShare: options.onShare });
     const { api } = model;
     const rowsMax = Math.max(textTokensMaxOf(model), packTokensMax);
     const flash = openContext(model, { rowsMax, flashType: flashAuto, threads: options.threads });

@@ -1,6 +1,6 @@
 import { platformError } from '../../index.js';
 import { checkModelFile } from './checkModelFile.js';
-import { type LlamaApi, openLlamaApi, type Pointer } from './LlamaApi.js';
+import { type LlamaApi, openLlamaApi, type Pointer, withProgressCallback } from './LlamaApi.js';
 
 /** A model file as EngineConfig names it. */
 export interface ModelFile {
@@ -17,13 +17,22 @@ export interface LlamaModel {
   readonly vocabularySize: number;
 }
 
+/** Half of a model's progress is reading and checking its file, half is loading it. */
+const loadedShare = 0.5;
+
 /** Checks a file and loads its weights onto the CPU, or its vocabulary alone. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
-export function loadLlamaModel(file: ModelFile, options: { readonly vocabularyOnly: boolean } = { vocabularyOnly: false }): LlamaModel {
+export function loadLlamaModel(
+  file: ModelFile,
+  options: { readonly vocabularyOnly?: boolean; readonly onShare?: (share: number) => void } = {},
+): LlamaModel {
+  const { vocabularyOnly = false, onShare = () => undefined } = options;
   const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
-  const { digest } = checkModelFile(file.path, refuse);
+  const { digest } = checkModelFile(file.path, refuse, (share) => onShare(share * loadedShare));
   if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
   const api = openLlamaApi();
-  const model = api.loadModel(file.path, { ...api.modelDefaults(), n_gpu_layers: 0, vocab_only: options.vocabularyOnly });
+  const parameters = { ...api.modelDefaults(), n_gpu_layers: 0, vocab_only: vocabularyOnly };
+  const onLoaded = (share: number): void => onShare(loadedShare + share * (1 - loadedShare));
+  const model = withProgressCallback(onLoaded, (address) => api.loadModel(file.path, { ...parameters, progress_callback: address }));
   if (model === null) throw refuse('llama.cpp cannot load it');
   const vocabulary = api.vocabulary(model);
   return { api, model, vocabulary, vocabularySize: api.vocabularySize(vocabulary) };

@@ -13,6 +13,8 @@ export interface LlamaStepOptions {
   /** Tokens a sequence; a multiple of 256, as the library rounds to it. */
   readonly contextTokens: number;
   readonly threads: number;
+  /** Hears which share of the model is read and loaded. */
+  readonly onShare?: (share: number) => void;
 }
 
 interface NativeAdapter {
@@ -55,7 +57,7 @@ export class LlamaStepBackend implements StepBackend {
     assert(options.sequences >= 1 && options.sequences <= rowsMax, 'a decode step of all sequences is one call', {
       sequences: options.sequences,
     });
-    const model = loadLlamaModel(options.model);
+    const model = loadLlamaModel(options.model, options.onShare === undefined ? {} : { onShare: options.onShare });
     const context = openContext(model, options);
     const memory = context === null ? null : model.api.memory(context);
     if (context !== null && memory !== null) return new LlamaStepBackend(model, context, memory, options);

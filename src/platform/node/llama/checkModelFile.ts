@@ -21,18 +21,22 @@ export interface CheckedModelFile {
 
 /**
  * Looks at a GGUF file before native code opens it: its form, what its description means, and that every tensor lies inside it; computes
- * its SHA-256. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
+ * its SHA-256, and tells the share of it that is done. `refuse` makes the error of the caller's kind of file. Blocks for the time of reading the file once (145 MB: about 0.2 s).
  */
-export function checkModelFile(path: string, refuse: (reason: string, cause?: unknown) => OstrakaError): CheckedModelFile {
+export function checkModelFile(
+  path: string,
+  refuse: (reason: string, cause?: unknown) => OstrakaError,
+  onShare: (share: number) => void = () => undefined,
+): CheckedModelFile {
   return readModelFile(path, refuse, (file) => {
     const facts = readGguf(file);
     checkGguf(facts);
     const description = describeGguf(facts);
-    return { type: description.type, digest: digestOf(file), facts, description };
+    return { type: description.type, digest: digestOf(file, (bytes) => onShare(bytes / facts.fileBytes)), facts, description };
   });
 }
 
-function digestOf(file: number): string {
+function digestOf(file: number, onBytes: (done: number) => void): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(chunkBytes);
   for (let position = 0; ; ) {
@@ -40,5 +44,6 @@ function digestOf(file: number): string {
     if (read === 0) return hash.digest('hex');
     hash.update(chunk.subarray(0, read));
     position += read;
+    onBytes(position);
   }
 }
