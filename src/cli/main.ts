@@ -43,6 +43,8 @@ const buildProgram = async (): Promise<Command> => {
     .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--engine <openai:url>', 'a server with the API of OpenAI instead of engines; --model names a model there')
+    .option('--api-key-file <file>', 'key of that server')
     .option('--no-memory-check', 'start engines even where they are estimated to need more memory than is free')
     .option('--sample', 'load the sample database and its adapters', false)
     .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asId, type ShardId } from '../base/index.js';
 import { MemoryCheckedLauncher } from '../models/index.js';
-import { ChecksummedStore, type EngineLauncher, type Logger } from '../platform/index.js';
+import { ChecksummedStore, type Clock, type EngineLauncher, type Logger } from '../platform/index.js';
 import {
   ChildEngineLauncher,
   FastifyHttpListener,
@@ -14,12 +14,14 @@ import {
   NodeClock,
   NodeMemoryReader,
   NodeRandom,
+  OpenAiEngineLauncher,
   PinoLogger,
   PrometheusMetrics,
   readModelDescription,
 } from '../platform/node/index.js';
 import type { ShardPlatform } from '../shard/index.js';
 import { DiskAdapterFiles } from './DiskAdapterFiles.js';
+import { cliError } from './errors.js';
 import { openDataFolder } from './openDataFolder.js';
 import { productVersion } from './productVersion.js';
 import type { StartConfig } from './StartConfig.js';
@@ -64,7 +66,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
       recordFrame: recorder(config.recordFramesFile),
     }),
     listener: new FastifyHttpListener(),
-    launcher: openLauncher(config, logger),
+    launcher: await openLauncher(config, { logger, clock }),
     adapterFiles: new DiskAdapterFiles({
       folder: config.adapterFolder,
       listFile: join(config.dataFolder, 'adapters.json'),
@@ -74,7 +76,12 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
   };
 }
 
-const openLauncher = ({ shard }: StartConfig, logger: Logger): EngineLauncher => {
+const openLauncher = async (
+  { shard }: StartConfig,
+  { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
+): Promise<EngineLauncher> => {
+  const { openai } = shard.engine;
+  if (openai !== undefined) return openRemote(openai, clock);
   const launcher = new ChildEngineLauncher({
     engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
     stopMsMax: limits.engineStopMsMax,
@@ -82,6 +89,19 @@ const openLauncher = ({ shard }: StartConfig, logger: Logger): EngineLauncher =>
   });
   if (!shard.engine.checkMemory) return launcher;
   return new MemoryCheckedLauncher({ launcher, memory: new NodeMemoryReader(), describe: readModelDescription });
+};
+
+const openRemote = async (server: NonNullable<StartConfig['shard']['engine']['openai']>, clock: Clock): Promise<EngineLauncher> => {
+  const { url, apiKeyFile, chatModel, embeddingModel } = server;
+  return new OpenAiEngineLauncher({ url, apiKey: await readApiKey(apiKeyFile), chatModel, embeddingModel, clock });
+};
+
+const readApiKey = async (file: string | undefined): Promise<string | undefined> => {
+  if (file === undefined) return undefined;
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw cliError('CONFIG_INVALID', `cannot read the key of the model server: ${error.message}`, { cause: error });
+  });
+  return text.trim();
 };
 
 const recorder = (file: string | undefined) =>

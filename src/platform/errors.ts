@@ -214,6 +214,27 @@ export const platformErrors = {
     meaning: 'The native libraries of the engine are not installed, or not for this platform.',
     action: 'Install with optional dependencies on Linux (x64, arm64) or macOS (x64, arm64).',
   },
+  ENGINE_KEY_REFUSED: {
+    httpStatus: 502,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard does not take its key.',
+    action: 'Give the key of the server with `--api-key-file` (`engine.openai.apiKeyFile`).',
+  },
+  ENGINE_ABILITY_MISSING: {
+    httpStatus: 501,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard does not do what was asked for.',
+    action: 'Ask a shard with an engine of its own, or leave it out.',
+  },
+  ENGINE_REQUEST_REFUSED: {
+    httpStatus: 400,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard refused the request; the message is its own.',
+    action: 'Change what the message names.',
+  },
   ENGINE_STEP_FAILED: {
     httpStatus: 500,
     errorNum: 8201,

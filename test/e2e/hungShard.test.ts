@@ -44,6 +44,7 @@ describe('a shard that hangs', () => {
         adapterFolder: undefined,
         sequences: 2,
         contextTokens: 512,
+        openai: undefined,
         checksMemory: true,
         withSample: false,
         isJson: true,

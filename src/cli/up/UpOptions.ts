@@ -10,6 +10,8 @@ export interface UpOptions {
   readonly adapterFolder: string | undefined;
   readonly sequences: number;
   readonly contextTokens: number;
+  /** A model server that every shard uses instead of an engine of its own. */
+  readonly openai: { readonly url: string; readonly apiKeyFile?: string } | undefined;
   /** Engines that do not fit into what is free are refused. */
   readonly checksMemory: boolean;
   readonly withSample: boolean;

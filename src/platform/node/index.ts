@@ -13,4 +13,5 @@ export { quantizeModel } from './llama/quantizeModel.js';
 export { readModelDescription } from './llama/readModelDescription.js';
 export { type KeyedCertificate, mintCertificates } from './mintCertificates.js';
 export { NodeMemoryReader } from './NodeMemoryReader.js';
+export { OpenAiEngineLauncher } from './OpenAiEngineLauncher.js';
 export { describeModelFile } from './training/describeModelFile.js';

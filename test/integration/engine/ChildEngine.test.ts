@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EngineOptions, EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
+import { modelServiceConformance } from '../../../src/platform/conformance/modelServiceConformance.js';
 import {
   type EngineConfig,
   type EngineProgress,
@@ -255,4 +256,19 @@ describe('an engine in a child process (R18)', () => {
     expect(isRunning(enginePid)).toBe(false);
     await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
   });
+});
+
+modelServiceConformance({
+  name: 'engine child on the default model',
+  open: async () => {
+    const { chat, embedding } = testModels();
+    const launcher = new ChildEngineLauncher({
+      engineMainPath,
+      stopMsMax: 3000,
+      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+    });
+    const engine = { chatModel: chat, embeddingModel: embedding, sequences: 2, contextTokens: 512, threads: 1, queueRequestsMax: 16 };
+    const { modelService, stop } = await launcher.launch(engine, signal);
+    return { service: modelService, close: stop };
+  },
 });
