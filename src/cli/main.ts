@@ -132,6 +132,16 @@ const buildProgram = async (): Promise<Command> => {
     .option('--json', 'print JSON', false)
     .action(async (name, options) => (await import('./commands/modelRemoveCommand.js')).modelRemoveCommand(name, options));
 
+  model
+    .command('quantize')
+    .description('write a model with weights of another type')
+    .argument('<file>')
+    .requiredOption('--type <type>', 'q8_0, q4_0, q4_1, q4_k_m, q6_k, f16, …; a wrong one lists them all')
+    .requiredOption('--out <file>', 'where it goes')
+    .option('--force', 'replace a file that is there', false)
+    .option('--json', 'print JSON', false)
+    .action(async (file, options) => (await import('./commands/modelQuantizeCommand.js')).modelQuantizeCommand(file, options));
+
   const adapter = program.command('adapter').description('LoRA adapters');
   adapter
     .command('load')

@@ -128,6 +128,7 @@ describe('commands without a cluster', () => {
       ['model', 'verify'],
       ['model', 'import'],
       ['model', 'remove'],
+      ['model', 'quantize'],
       ['adapter'],
       ['doctor'],
       ['sim'],

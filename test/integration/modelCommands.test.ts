@@ -59,6 +59,26 @@ describe('model files on this machine (R18)', () => {
     expect(await refused('MODEL_INVALID', 'show', 'own')).toContain(digest);
   });
 
+  it('quantises a file to another type, checks what was made, and refuses what it cannot do', async () => {
+    const out = join(folder, 'small.gguf');
+    const { stdout, code } = await model('quantize', file, '--type', 'Q8_0', '--out', out, '--json');
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({ file: out, quantisation: 'q8_0', digest: sha256Hex(readFileSync(out)) }),
+    ]);
+    expect(await refused('USAGE', 'quantize', file, '--type', 'q8_0', '--out', out)).toContain('--force');
+    expect(await refused('USAGE', 'quantize', file, '--type', 'q99', '--out', out)).toContain('q4_k_m');
+    expect(readdirSync(folder).filter((name) => name.includes('making'))).toEqual([]);
+  });
+
+  it('a quantising process that the system ends is told as such, and nothing is left', () => {
+    const out = join(folder, 'small.gguf');
+    const limited = `ulimit -f 8; exec "${process.execPath}" dist/src/cli/main.js model quantize "${file}" --type q8_0 --out "${out}"`;
+    const { status, stderr } = spawnSync('bash', ['-c', limited], { encoding: 'utf8' });
+    expect([status, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringMatching(/\[(STORE_FULL|MODEL_INVALID)\]$/)]);
+    expect(readdirSync(folder)).toEqual(['tiny.gguf']);
+  });
+
   it('a disk that fills while a model is imported is told as such, and nothing is left', async () => {
     const large = join(folder, 'large.gguf');
     writeFileSync(large, Buffer.concat([bytes, Buffer.alloc(4 << 20)]));
