@@ -23,9 +23,10 @@ const percents = (phase: EngineProgress['phase'], onProgress: (progress: EngineP
 };
 
 serveEngine((config, onProgress) => {
-  const { chatModel, embeddingModel, sequences, contextTokens, threads } = config;
+  const { chatModel, embeddingModel, sequences, contextTokens, threads, gpuLayers = 0 } = config;
   return assembleEngine(config, {
     stepBackend: LlamaStepBackend.open({
+      gpuLayers,
       model: chatModel,
       sequences,
       contextTokens,

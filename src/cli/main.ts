@@ -45,6 +45,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
     .option('--engine <openai:url>', 'a server with the API of OpenAI instead of engines; --model names a model there')
     .option('--api-key-file <file>', 'key of that server')
+    .option('--gpu-layers <count>', 'layers of the chat model on a GPU, with llama.cpp’s package for it; untested', integer(0, 512), 0)
     .option('--no-memory-check', 'start engines even where they are estimated to need more memory than is free')
     .option('--sample', 'load the sample database and its adapters', false)
     .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')

@@ -11,6 +11,8 @@ export interface EngineConfig {
   readonly contextTokens: number;
   /** Compute threads of passes with several rows; a pass of a single row always uses one, so that its bits do not change (rule R). */
   readonly threads: number;
+  /** Layers of the chat model on a GPU; absent = none. */
+  readonly gpuLayers?: number;
   /** Requests waiting beyond this are refused with QUEUE_FULL. */
   readonly queueRequestsMax: number;
   /** Options of the scheduler, as JSON; absent = its defaults. */

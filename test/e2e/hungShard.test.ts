@@ -45,6 +45,7 @@ describe('a shard that hangs', () => {
         sequences: 2,
         contextTokens: 512,
         openai: undefined,
+        gpuLayers: 0,
         checksMemory: true,
         withSample: false,
         isJson: true,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sha256Hex, utf8 } from '../../base/index.js';
+import { locateLlamaLibraries } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import { ModelUses } from '../ModelUses.js';
 import { packageFolder } from '../packageFolder.js';
@@ -20,6 +21,7 @@ export interface UpFlags {
   readonly port: number;
   readonly model: string;
   readonly embeddingModel: string;
+  readonly gpuLayers: number;
   readonly engine?: string;
   readonly apiKeyFile?: string;
   readonly adapter: readonly string[];
@@ -76,6 +78,7 @@ export async function upCommand(flags: UpFlags): Promise<void> {
 
 /** Found or fetched; refused where engines with them do not fit into memory. */
 const localModels = async (options: UpOptions, signal: AbortSignal): Promise<Models> => {
+  if (options.gpuLayers > 0) locateLlamaLibraries({ usesGpu: true });
   const chat = await resolveModel({ nameOrFile: options.model, kind: 'chat', signal });
   const embedding = await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal });
   if (options.checksMemory) checkMemory(options, { chat, embedding });
@@ -105,6 +108,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   model: flags.model,
   embeddingModel: flags.embeddingModel,
   openai: parseEngine(flags),
+  gpuLayers: flags.gpuLayers,
   adapters: [...(flags.sample && flags.engine === undefined ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,

@@ -12,6 +12,7 @@ export interface UpOptions {
   readonly contextTokens: number;
   /** A model server that every shard uses instead of an engine of its own. */
   readonly openai: { readonly url: string; readonly apiKeyFile?: string } | undefined;
+  readonly gpuLayers: number;
   /** Engines that do not fit into what is free are refused. */
   readonly checksMemory: boolean;
   readonly withSample: boolean;

@@ -138,7 +138,13 @@ const configOf = (
         embeddingModel: given.models.embedding,
       },
       engine: { checkMemory: options.checksMemory, ...remoteEngine(options) },
-      process: { shardId, httpPort: options.port + index, rpcPort: options.port + 100 + index, adapters: given.adapters },
+      process: {
+        shardId,
+        httpPort: options.port + index,
+        rpcPort: options.port + 100 + index,
+        gpuLayers: options.gpuLayers,
+        adapters: given.adapters,
+      },
     },
   };
 };

@@ -9,6 +9,7 @@ export { hashFile } from './hashFile.js';
 export { LmdbMetadataStore } from './LmdbMetadataStore.js';
 export { LmdbOrderedStore } from './LmdbOrderedStore.js';
 export { checkModelFile } from './llama/checkModelFile.js';
+export { locateLlamaLibraries } from './llama/locateLlamaLibraries.js';
 export { type QuantizationType, quantizationTypes } from './llama/quantizationTypes.js';
 export { type QuantizeRequest, quantizeModel } from './llama/quantizeModel.js';
 export { readModelDescription } from './llama/readModelDescription.js';

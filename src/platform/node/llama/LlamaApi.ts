@@ -222,10 +222,10 @@ let opened: LlamaApi | undefined;
 
 /**
  * Opens the libraries once a process, checks that the structs have the layout of the pinned release, and silences native logs unless
- * OSTRAKA_LLAMA_LOG is 1. Errors: ENGINE_UNAVAILABLE, INTERNAL (layout drift: another release of the library).
+ * OSTRAKA_LLAMA_LOG is 1. The first call of a process says whether it uses a GPU. Errors: ENGINE_UNAVAILABLE, INTERNAL (layout drift: another release of the library).
  */
-export function openLlamaApi(): LlamaApi {
-  opened ??= openOnce();
+export function openLlamaApi(options: { readonly usesGpu: boolean } = { usesGpu: false }): LlamaApi {
+  opened ??= openOnce(options);
   return opened;
 }
 
@@ -234,8 +234,8 @@ export function viewNative(address: Pointer, bytes: number): ArrayBuffer {
   return koffi.view(address, bytes);
 }
 
-function openOnce(): LlamaApi {
-  const { folder, ggml, llama } = locateLlamaLibraries();
+function openOnce(options: { readonly usesGpu: boolean }): LlamaApi {
+  const { folder, ggml, llama } = locateLlamaLibraries(options);
   const ggmlLibrary = koffi.load(ggml);
   const library = koffi.load(llama);
   if (process.env['OSTRAKA_LLAMA_LOG'] !== '1') silence(library);

@@ -20,17 +20,17 @@ export interface LlamaModel {
 /** Half of a model's progress is reading and checking its file, half is loading it. */
 const loadedShare = 0.5;
 
-/** Checks a file and loads its weights onto the CPU, or its vocabulary alone. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
+/** Checks a file and loads its weights, or its vocabulary alone; so many layers onto a GPU. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
 export function loadLlamaModel(
   file: ModelFile,
-  options: { readonly vocabularyOnly?: boolean; readonly onShare?: (share: number) => void } = {},
+  options: { readonly vocabularyOnly?: boolean; readonly onShare?: (share: number) => void; readonly gpuLayers?: number } = {},
 ): LlamaModel {
-  const { vocabularyOnly = false, onShare = () => undefined } = options;
+  const { vocabularyOnly = false, gpuLayers = 0, onShare = () => undefined } = options;
   const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
   const { digest } = checkModelFile(file.path, refuse, (share) => onShare(share * loadedShare));
   if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
-  const api = openLlamaApi();
-  const parameters = { ...api.modelDefaults(), n_gpu_layers: 0, vocab_only: vocabularyOnly };
+  const api = openLlamaApi({ usesGpu: gpuLayers > 0 });
+  const parameters = { ...api.modelDefaults(), n_gpu_layers: gpuLayers, vocab_only: vocabularyOnly };
   const onLoaded = (share: number): void => onShare(loadedShare + share * (1 - loadedShare));
   const model = withProgressCallback(onLoaded, (address) => api.loadModel(file.path, { ...parameters, progress_callback: address }));
   if (model === null) throw refuse('llama.cpp cannot load it');
