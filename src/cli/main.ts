@@ -47,6 +47,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--api-key-file <file>', 'key of that server')
     .option('--gpu-layers <count>', 'layers of the chat model on a GPU, with llama.cpp’s package for it; untested', integer(0, 512), 0)
     .option('--no-memory-check', 'start engines even where they are estimated to need more memory than is free')
+    .option('--accept-empty-store', 'start shards whose data folder was lost; its documents are given up', false)
     .option('--sample', 'load the sample database and its adapters', false)
     .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')
     .option('--json', 'print events as JSON lines', false)

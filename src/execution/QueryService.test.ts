@@ -445,6 +445,11 @@ describe('model calls', () => {
       },
     );
 
+    it('counts the rows that a chain of lists copies', async () => {
+      const chain = Array.from({ length: 300 }, (_, i) => `FOR x${i} IN 1..2`).join(' ');
+      expect(await failureOf(cluster.run(`${chain} RETURN 1`, { options: { memoryLimit: 50_000_000 } }))).toMatchObject(refusal);
+    });
+
     it('count also the rows they have read and not yet asked about', async () => {
       const query = `FOR i IN 1..20 LET s = (FOR d IN passages FILTER d.text != i
         LET a = INFER 'm' d._key OPTIONS {batch: {max_rows: 1}, temperature: 1} FILTER a != d.text LIMIT 1 RETURN a) RETURN LENGTH(s)`;

@@ -7,14 +7,14 @@ export const gatewayErrors = {
     errorNum: 404,
     retryable: false,
     meaning: 'No such path.',
-    action: 'See the HTTP reference for the paths.',
+    action: 'See docs/reference/openai.md for the model APIs; the others have the paths of ArangoDB.',
   },
   METHOD_NOT_ALLOWED: {
     httpStatus: 405,
     errorNum: 405,
     retryable: false,
     meaning: 'The path exists, but not with this method.',
-    action: 'See the HTTP reference for its methods.',
+    action: 'The header Allow names its methods.',
   },
   BODY_NOT_JSON: {
     httpStatus: 400,

@@ -32,6 +32,8 @@ export interface ShardParts {
   readonly executor: RemoteExecutor;
   readonly gossip: GossipProtocol;
   readonly registration: ShardRegistration;
+  /** Sees to it that the store is the shard's own. Errors: STORE_MISSING, STORE_FOREIGN. */
+  readonly claim: () => Promise<void>;
   readonly catalog: Catalog;
   readonly sharding: ShardingManager;
   readonly localTransactions: LocalTransactions;
@@ -132,6 +134,7 @@ export class Shard {
   async #join(): Promise<ShardAddress> {
     const { config, transport, server, gateway, gossip, registration, executor } = this.#parts;
     const shardId = asId<ShardId>(config.process.shardId);
+    await this.#parts.claim();
     const incarnation = await registration.nextIncarnation(shardId);
     const { address } = await transport.listen(server.handle);
     const { host } = config.process;

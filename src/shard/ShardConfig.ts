@@ -63,6 +63,10 @@ const processOptions = z.strictObject({
     )
     .max(256)
     .default([]),
+  acceptEmptyStore: z
+    .boolean()
+    .default(false)
+    .describe('the shard starts with a store that is not the one it had: the documents of that one are given up'),
   garbageIntervalMs: z.int().min(100).default(5_000).describe('time between two rounds of garbage collection over all rows, ms'),
   garbagePauseMs: z
     .int()

@@ -35,7 +35,7 @@ import type {
 import { AdaptiveShardRouter, Reservations } from '../routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer } from '../rpc/index.js';
 import { Catalog, ShardingManager } from '../sharding/index.js';
-import { DocumentStore, GarbageCollector, type Timestamp } from '../storage/index.js';
+import { claimStore, DocumentStore, GarbageCollector, type Timestamp } from '../storage/index.js';
 import { DecisionLog, LocalTransactions, TransactionCoordinator, transactionMethods } from '../transactions/index.js';
 import { Shard } from './Shard.js';
 import type { ShardConfig } from './ShardConfig.js';
@@ -234,6 +234,14 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     executor,
     gossip,
     registration,
+    claim: () =>
+      claimStore({
+        store: platform.store,
+        metadata,
+        shardId: selfShardId,
+        random: random.fork('store'),
+        acceptEmpty: config.process.acceptEmptyStore,
+      }),
     catalog,
     sharding,
     localTransactions,

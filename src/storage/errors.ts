@@ -79,6 +79,22 @@ export const storageErrors = {
     meaning: 'The clocks of two shards, or the wall clock of one and its data, are further apart than `clockAheadMsMax`; nothing was done.',
     action: 'Set the clocks of the machines right (NTP); the shard goes on by itself then.',
   },
+  STORE_MISSING: {
+    httpStatus: 500,
+    errorNum: 1000,
+    retryable: false,
+    meaning:
+      'The shard had documents, and its data folder is empty or not mounted: it does not start, since it would answer as if they had never been.',
+    action:
+      'Mount or restore the data folder. To give its documents up start once with `--accept-empty-store` (`process.acceptEmptyStore` in a configuration).',
+  },
+  STORE_FOREIGN: {
+    httpStatus: 500,
+    errorNum: 1000,
+    retryable: false,
+    meaning: 'The data folder holds the store of another shard, or an older one of this shard.',
+    action: 'Give each shard its own data folder; see STORE_MISSING to give documents up.',
+  },
   TRANSACTION_LIMIT: {
     httpStatus: 429,
     errorNum: 21002,

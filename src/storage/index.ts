@@ -2,6 +2,7 @@
 // other shards or of the network. Errors and options: ./errors.ts, ./options.ts.
 export type { CollectionRef } from './CollectionRef.js';
 export { checkDocumentKey } from './checkDocumentKey.js';
+export { claimStore } from './claimStore.js';
 export { DocumentStore, type DocumentStoreParts, type TransactionOutcome } from './DocumentStore.js';
 export { storageError, storageErrors } from './errors.js';
 export { GarbageCollector } from './GarbageCollector.js';

@@ -47,6 +47,7 @@ describe('a shard that hangs', () => {
         openai: undefined,
         gpuLayers: 0,
         checksMemory: true,
+        acceptEmptyStore: false,
         withSample: false,
         isJson: true,
         recordFramesFolder: undefined,

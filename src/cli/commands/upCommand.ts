@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sha256Hex, utf8 } from '../../base/index.js';
+import { onAbort, sha256Hex, utf8 } from '../../base/index.js';
 import { locateLlamaLibraries } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import { ModelUses } from '../ModelUses.js';
@@ -29,6 +29,7 @@ export interface UpFlags {
   readonly sequences: number;
   readonly context: number;
   readonly memoryCheck: boolean;
+  readonly acceptEmptyStore: boolean;
   readonly sample: boolean;
   readonly recordFrames?: string;
   readonly json: boolean;
@@ -56,8 +57,9 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     onEvent: (event) => reporter.event(event),
   });
   try {
-    const stopped = new Promise<'stopped'>((done) => stopping.signal.addEventListener('abort', () => done('stopped'), { once: true }));
-    const ready = await Promise.race([processes.start(prepared), stopped]);
+    // A Ctrl-C during what was before has aborted already, and says so only once.
+    const stopped = new Promise<'stopped'>((done) => onAbort(stopping.signal, () => done('stopped')));
+    const ready = stopping.signal.aborted ? 'stopped' : await Promise.race([processes.start(prepared), stopped]);
     if (ready !== 'stopped') {
       if (options.withSample)
         await loadSample({
@@ -114,6 +116,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   sequences: flags.sequences,
   contextTokens: flags.context,
   checksMemory: flags.memoryCheck,
+  acceptEmptyStore: flags.acceptEmptyStore,
   withSample: flags.sample,
   isJson: flags.json,
   recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),

@@ -15,6 +15,8 @@ export interface UpOptions {
   readonly gpuLayers: number;
   /** Engines that do not fit into what is free are refused. */
   readonly checksMemory: boolean;
+  /** Shards start with stores that are not those they had. */
+  readonly acceptEmptyStore: boolean;
   readonly withSample: boolean;
   readonly isJson: boolean;
   /** Diagnosis: a folder where every shard appends the frames it receives. */

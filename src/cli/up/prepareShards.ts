@@ -144,6 +144,7 @@ const configOf = (
         rpcPort: options.port + 100 + index,
         gpuLayers: options.gpuLayers,
         adapters: given.adapters,
+        acceptEmptyStore: options.acceptEmptyStore,
       },
     },
   };

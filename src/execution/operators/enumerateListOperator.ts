@@ -26,6 +26,14 @@ const itemsOf = (node: EnumerateList, context: SequenceContext): ((row: Row) => 
 /** One row for every item of a list. */
 export function enumerateListOperator(node: EnumerateList, context: SequenceContext): Operator {
   const items = itemsOf(node, context);
+  // Every row is a copy: in a chain of lists each step keeps a block of ever wider rows while those after it work.
+  const pass = async function* (rows: Row[]): AsyncGenerator<Row[], void, void> {
+    const bytes = rows.length * (rows[0]?.length ?? 0) * 8;
+    context.memory.holdBytes(bytes);
+    await context.pacer.rest();
+    yield rows;
+    context.memory.release(bytes);
+  };
   return async function* (input) {
     for await (const block of input) {
       let rows: Row[] = [];
@@ -35,11 +43,11 @@ export function enumerateListOperator(node: EnumerateList, context: SequenceCont
           next[node.variable] = item;
           rows.push(next);
           if (rows.length < blockRowsMax) continue;
-          yield rows;
+          yield* pass(rows);
           rows = [];
           await context.pacer.pace();
         }
-      if (rows.length > 0) yield rows;
+      if (rows.length > 0) yield* pass(rows);
     }
   };
 }

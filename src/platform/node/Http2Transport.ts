@@ -159,12 +159,20 @@ export class Http2Transport implements Transport {
     if (!stream.destroyed) stream.end();
   }
 
-  #session(call: OutgoingCall): Promise<http2.ClientHttp2Session> {
+  /** Destroyed is not closed: Node may wait for ever, before it says 'close', for writes that a killed peer never took. */
+  async #session(call: OutgoingCall): Promise<http2.ClientHttp2Session> {
     if (this.#closed) throw platformError('TRANSPORT_REFUSED', 'the shard is stopping');
     const { shardId, address } = call.peer;
     const name = `${shardId} ${address.host}:${address.port} ${call.channel}`;
     const known = this.#sessions.get(name);
-    if (known) return known;
+    if (!known) return this.#open(name, call);
+    const session = await known;
+    if (!session.destroyed) return session;
+    if (this.#sessions.get(name) === known) this.#sessions.delete(name);
+    return this.#session(call);
+  }
+
+  #open(name: string, call: OutgoingCall): Promise<http2.ClientHttp2Session> {
     // Only itself: a late end of an old session must not forget its successor.
     const forget = (): void => {
       if (this.#sessions.get(name) === opening) this.#sessions.delete(name);
@@ -305,6 +313,7 @@ const pipeAnswer = (
 const keepAlive = (session: http2.ClientHttp2Session, intervalMs: number): void => {
   let isAnswered = true;
   const timer = setInterval(() => {
+    if (session.destroyed) return clearInterval(timer); // its ping would throw
     if (!isAnswered) return session.destroy();
     isAnswered = false;
     session.ping((error) => {

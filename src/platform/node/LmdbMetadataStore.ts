@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, type RootDatabase } from 'lmdb';
 import type { Clock, MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from '../index.js';
 import { platformError } from '../index.js';
+import { checkLmdbFile } from './checkLmdbFile.js';
 
 interface StoredEntry {
   readonly value: string;
@@ -34,6 +35,7 @@ export class LmdbMetadataStore implements MetadataStore {
   #closed = false;
 
   constructor(parts: { readonly folder: string; readonly clock: Clock }) {
+    checkLmdbFile(parts.folder);
     this.#database = open<Value, Key>({
       path: parts.folder,
       noSubdir: false,

@@ -6,6 +6,7 @@ import { assert } from '../../base/index.js';
 import type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from '../index.js';
 import { describeShortage, platformError, withinBytes } from '../index.js';
 import { BallastFile } from './BallastFile.js';
+import { checkLmdbFile } from './checkLmdbFile.js';
 import { planReserve, type ReservePlan } from './planReserve.js';
 import { roomNeeded } from './roomNeeded.js';
 
@@ -24,11 +25,12 @@ export class LmdbOrderedStore implements OrderedStore {
   #isFull = true;
   #closed = false;
 
-  /** `folder` exists; the store keeps its files there, a ballast of `removeReserveBytes` among them. */
+  /** `folder` exists; the store keeps its files there, a ballast of `removeReserveBytes` among them. Errors: STORE_DAMAGED. */
   constructor(options: { readonly folder: string; readonly removeReserveBytes: number }) {
     this.#folder = options.folder;
     this.#reserveBytes = options.removeReserveBytes;
     this.#ballast = new BallastFile({ path: join(options.folder, 'reserve'), bytes: options.removeReserveBytes });
+    checkLmdbFile(options.folder);
     this.#database = open<Buffer, Buffer>({
       path: options.folder,
       noSubdir: false,

@@ -1,5 +1,8 @@
 import { type Clock, sleepOn, type Timer } from '../index.js';
 
+/** What setTimeout takes; it makes 1 ms of anything longer. */
+const delayMsMax = 2 ** 31 - 1;
+
 /** Real time. Timers keep the process alive: whoever sets one cancels it on stop. */
 export class NodeClock implements Clock {
   nowMs(): number {
@@ -15,7 +18,11 @@ export class NodeClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): Timer {
-    const timer = setTimeout(callback, delayMs);
+    let timer: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      timer = leftMs > delayMsMax ? setTimeout(() => arm(leftMs - delayMsMax), delayMsMax) : setTimeout(callback, leftMs);
+    };
+    arm(delayMs);
     return { cancel: () => clearTimeout(timer) };
   }
 }
