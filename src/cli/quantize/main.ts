@@ -1,6 +1,6 @@
 // Quantises one file in a process of its own: arguments from, to, file type. How it went is told over the channel, and by the exit code.
-import { toOstrakaError } from '../base/index.js';
-import { quantizeModel } from '../platform/node/index.js';
+import { toOstrakaError } from '../../base/index.js';
+import { quantizeModel } from '../../platform/node/index.js';
 
 const [from = '', to = '', fileType = ''] = process.argv.slice(2);
 try {

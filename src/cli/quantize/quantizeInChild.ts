@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeBytes, OstrakaError, type OstrakaErrorJson } from '../base/index.js';
-import { platformError } from '../platform/index.js';
-import type { QuantizeRequest } from '../platform/node/index.js';
+import { describeBytes, OstrakaError, type OstrakaErrorJson } from '../../base/index.js';
+import { platformError } from '../../platform/index.js';
+import type { QuantizeRequest } from '../../platform/node/index.js';
 
 export interface ChildQuantizeRequest extends QuantizeRequest {
   /** What the file will take, about. */
@@ -48,7 +48,7 @@ const roomFor = async (path: string): Promise<number> => {
 
 const run = ({ from, to, fileType }: QuantizeRequest): Promise<void> =>
   new Promise((resolve, reject) => {
-    const mainPath = fileURLToPath(new URL('./quantizeMain.js', import.meta.url));
+    const mainPath = fileURLToPath(new URL('./main.js', import.meta.url));
     const child = fork(mainPath, [from, to, String(fileType)], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] });
     let stderr = '';
     let failure: OstrakaError | undefined;
