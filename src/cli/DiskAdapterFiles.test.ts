@@ -84,6 +84,13 @@ describe('adapter files on disk', () => {
     expect(await open({ folder }).describe('sub/b.gguf')).toMatchObject({ figures: { ...figures, source: 'measured' } });
   });
 
+  it.each(['no list at all', '{}', '[{"domain": 1}]'])('refuses a list that somebody else wrote (%s), naming the file', async (text) => {
+    const listFile = join(folder, 'broken.json');
+    writeFileSync(listFile, text);
+    const files = new DiskAdapterFiles({ folder: undefined, listFile, bytesMax: 1000 });
+    await expect(files.readSaved()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('broken.json') });
+  });
+
   it('keeps the list of what was loaded', async () => {
     expect(await open().readSaved()).toEqual([]);
     const saved = [{ domain: 'law', path: '/a', digest, scale: 0.5, accuracyDelta: 0.7 }];

@@ -3,6 +3,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { type AdapterFile, type AdapterFiles, platformError, type SavedAdapter } from '../platform/index.js';
 import { hashFile } from '../platform/node/index.js';
+import { cliError } from './errors.js';
 import { readFigures } from './up/readFigures.js';
 import { writeFileWhole } from './writeFileWhole.js';
 
@@ -55,7 +56,13 @@ export class DiskAdapterFiles implements AdapterFiles {
       if (error.code === 'ENOENT') return '[]';
       throw error;
     });
-    return savedList.parse(JSON.parse(text));
+    try {
+      return savedList.parse(JSON.parse(text));
+    } catch (cause) {
+      throw cliError('CONFIG_INVALID', `${this.#listFile} is not what Ostraka wrote there; remove it and load the adapters again`, {
+        cause,
+      });
+    }
   }
 
   async writeSaved(adapters: readonly SavedAdapter[]): Promise<void> {

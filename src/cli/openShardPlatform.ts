@@ -42,7 +42,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
   const { hasChecksums } = await openDataFolder(config.dataFolder);
   await mkdir(config.metadataFolder, { recursive: true });
   const [authority, certificate, key] = await Promise.all(
-    [config.certificates.authority, config.certificates.certificate, config.certificates.key].map((path) => readFile(path, 'utf8')),
+    [config.certificates.authority, config.certificates.certificate, config.certificates.key].map(readPem),
   );
   const { cluster, process: own } = config.shard;
   const metrics = new PrometheusMetrics();
@@ -102,6 +102,15 @@ const readApiKey = async (file: string | undefined): Promise<string | undefined>
     throw cliError('CONFIG_INVALID', `cannot read the key of the model server: ${error.message}`, { cause: error });
   });
   return text.trim();
+};
+
+/** What is no PEM would fail in the middle of a start, without its name. */
+const readPem = async (path: string): Promise<string> => {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw cliError('CONFIG_INVALID', `${path} cannot be read (${cause.code})`, { cause });
+  });
+  if (!text.includes('-----BEGIN ')) throw cliError('CONFIG_INVALID', `${path} holds no certificate or key in PEM form`);
+  return text;
 };
 
 const recorder = (file: string | undefined) =>

@@ -111,7 +111,13 @@ export class RequestRouter {
   #fellThrough(request: ClusterRequest, plan: RoutePlan): void {
     this.#metrics.fallbacks.add(1, { reason: plan.fallbackReason ?? 'no_capable_shard' });
     if (request.route?.fallback !== 'fail') return;
+    if (request.route.isNamed && !this.#announcesAny(request.domain as string))
+      throw platformError('ADAPTER_UNKNOWN', `no shard announces an adapter ${JSON.stringify(request.domain)}`);
     throw cooperationError('DOMAIN_UNAVAILABLE', `no shard qualifies for domain ${request.domain} (${plan.fallbackReason})`);
+  }
+
+  #announcesAny(domain: string): boolean {
+    return this.#topology().members.some(({ announcements }) => announcements.some((one) => one.domain === domain));
   }
 }
 

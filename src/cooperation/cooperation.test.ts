@@ -133,6 +133,11 @@ describe('one request', () => {
     nothingReserved();
   });
 
+  it('says that there is no such adapter where one is named that nobody announces', async () => {
+    const { error } = await read(law('hi', { domain: 'nope', route: { fallback: 'fail', isNamed: true } }));
+    expect(error).toMatchObject({ code: 'ADAPTER_UNKNOWN', message: expect.stringContaining('"nope"') });
+  });
+
   it('ends with the reason of the last shard that was asked where no other is left, alone and in a batch', async () => {
     members = [member(s1, 0.9)];
     models.answer = async function* () {

@@ -592,6 +592,8 @@ describe('model calls', () => {
   it('asks a named adapter and no other (ADAPTER), and not for a subject too', async () => {
     await cluster.rows("RETURN INFER 'm' 'x' ADAPTER 'legal'");
     expect(cluster.models.scatters[0]?.[0]).toMatchObject({ domain: 'legal', route: { fallback: 'fail', isNamed: true } });
+    for (const name of ['5', "''", '[1]'])
+      expect(await failureOf(cluster.rows(`RETURN INFER 'm' 'x' ADAPTER ${name}`))).toMatchObject({ errorNum: 8106 });
     const both = await failureOf(cluster.rows("RETURN INFER 'm' 'x' ADAPTER 'legal' DOMAIN 'law'"));
     expect(both).toMatchObject({ code: 'AQL_PARSE', message: expect.stringContaining('exclude each other') });
   });

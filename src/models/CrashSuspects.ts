@@ -5,19 +5,29 @@ import type { EngineOptions } from './options.js';
 interface Suspect {
   crashes: number;
   lastCrashMs: number;
+  /** The engine ended while no other suspect ran. */
+  isGuilty: boolean;
+}
+
+/** A request that ran when an engine ended. */
+export interface CrashedRun {
+  readonly digest: string;
+  /** No other suspect ran beside it. */
+  readonly alone: boolean;
 }
 
 /**
- * Which requests may be what ends the engine (R18). Every request that ran when an engine ended by itself is a suspect; suspects run one
- * at a time from then on, so that a second end points at one of them, and that one is refused for a while: it must not end the shard's
- * engine again and again, nor those of others. A suspect that is answered is none any more. Bounded: the oldest suspects are forgotten.
+ * Which requests may be what ends the engine (R18). Every request that an engine had when it ended by itself is a suspect (it may end before it says whom it admitted); suspects
+ * run one at a time from then on, so that a second end points at one of them, and that one is refused for a while: it must not end the
+ * shard's engine again and again, nor those of others. That takes its time where many were running, but none of them is lost in the middle
+ * of its answer. One that is answered is no suspect any more. Bounded: the oldest are forgotten.
  */
 export class CrashSuspects {
-  readonly #options: Pick<EngineOptions, 'quarantineCrashes' | 'quarantineMs' | 'suspectsMax'>;
+  readonly #options: Pick<EngineOptions, 'quarantineMs' | 'suspectsMax'>;
   readonly #suspects = new Map<string, Suspect>();
   #lane: Promise<void> = Promise.resolve();
 
-  constructor(options: Pick<EngineOptions, 'quarantineCrashes' | 'quarantineMs' | 'suspectsMax'>) {
+  constructor(options: Pick<EngineOptions, 'quarantineMs' | 'suspectsMax'>) {
     this.#options = options;
   }
 
@@ -27,15 +37,18 @@ export class CrashSuspects {
     if (suspect === undefined) return;
     const leftMs = suspect.lastCrashMs + this.#options.quarantineMs - nowMs;
     if (leftMs <= 0) this.#suspects.delete(digest);
-    else if (suspect.crashes >= this.#options.quarantineCrashes)
+    else if (suspect.isGuilty)
       throw platformError('REQUEST_QUARANTINED', `the engine ended ${suspect.crashes} times while it ran this request`, {
         data: { digest, crashes: suspect.crashes, leftMs: Math.ceil(leftMs) },
       });
   }
 
-  /** Waits until no other suspect runs; the returned function lets the next one run. At once for a request that is none. */
-  async enter(digest: string, signal: AbortSignal): Promise<() => void> {
-    if (!this.#suspects.has(digest)) return () => undefined;
+  isSuspect(digest: string): boolean {
+    return this.#suspects.has(digest);
+  }
+
+  /** Waits until no other suspect runs; the returned function lets the next one run. */
+  async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#lane;
     let leave: () => void = () => undefined;
     const own = new Promise<void>((resolve) => {
@@ -56,11 +69,13 @@ export class CrashSuspects {
   }
 
   /** An engine ended by itself while it ran these requests. */
-  crashed(digests: Iterable<string>, nowMs: number): void {
-    for (const digest of new Set(digests)) {
-      const crashes = (this.#suspects.get(digest)?.crashes ?? 0) + 1;
+  crashed(runs: Iterable<CrashedRun>, nowMs: number): void {
+    for (const { digest, alone } of runs) {
+      const known = this.#suspects.get(digest);
+      const crashes = (known?.crashes ?? 0) + 1;
+      const isGuilty = alone || (known?.isGuilty ?? false);
       this.#suspects.delete(digest);
-      this.#suspects.set(digest, { crashes, lastCrashMs: nowMs });
+      this.#suspects.set(digest, { crashes, lastCrashMs: nowMs, isGuilty });
     }
     for (const digest of this.#suspects.keys()) {
       if (this.#suspects.size <= this.#options.suspectsMax) break;

@@ -54,6 +54,8 @@ interface WantedAdapter {
 interface Run {
   readonly engine: LaunchedEngine;
   readonly digest: string | undefined;
+  /** Of a suspect: no other one runs. */
+  readonly alone: boolean;
   /** Lets the next suspect run. */
   readonly leave: () => void;
 }
@@ -253,14 +255,20 @@ export class EngineSupervisor implements ModelService {
   /** An engine for a request, once it may run. Errors: REQUEST_QUARANTINED, ENGINE_LOADING. */
   async #begin(digest: string | undefined, signal: AbortSignal): Promise<Run> {
     const engine = await this.#whenReady(signal);
-    if (digest === undefined) return { engine, digest, leave: () => undefined };
+    const free: Run = { engine, digest, alone: false, leave: () => undefined };
+    if (digest === undefined) return free;
     this.#suspects.check(digest, this.#parts.clock.monotonicMs());
-    const leave = await this.#suspects.enter(digest, signal);
+    const run = this.#suspects.isSuspect(digest) ? { ...free, ...(await this.#beginAlone(digest, signal)) } : free;
+    this.#runs.get(run.engine)?.add(run);
+    return run;
+  }
+
+  async #beginAlone(digest: string, signal: AbortSignal): Promise<Pick<Run, 'engine' | 'alone' | 'leave'>> {
+    const leave = await this.#suspects.enter(signal);
     try {
-      const run = { engine: await this.#whenReady(signal), digest, leave };
+      const engine = await this.#whenReady(signal);
       this.#suspects.check(digest, this.#parts.clock.monotonicMs()); // an equal one may have run meanwhile
-      this.#runs.get(run.engine)?.add(run);
-      return run;
+      return { engine, alone: true, leave };
     } catch (error) {
       leave();
       throw error;
@@ -312,8 +320,8 @@ export class EngineSupervisor implements ModelService {
   }
 
   #suspect(engine: LaunchedEngine): void {
-    const digests = [...(this.#runs.get(engine) ?? [])].flatMap(({ digest }) => digest ?? []);
-    this.#suspects.crashed(digests, this.#parts.clock.monotonicMs());
+    const runs = [...(this.#runs.get(engine) ?? [])].flatMap(({ digest, alone }) => (digest === undefined ? [] : [{ digest, alone }]));
+    this.#suspects.crashed(runs, this.#parts.clock.monotonicMs());
   }
 
   /** Tries until an engine is up (undefined: stopped); counts the tries. */

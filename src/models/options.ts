@@ -40,7 +40,6 @@ export const engineOptions = z.strictObject({
       'beats in a row without an answer after which a hung engine is killed; the engine answers between two steps, and the longest step ' +
         '(256 rows of prefill with a pack of embeddings) takes under 2 s on one slow core: ten times that',
     ),
-  quarantineCrashes: z.int().min(2).default(2).describe('times a request is running when its engine ends by itself before it is refused'),
   quarantineMs: z.int().min(1).default(600_000).describe('how long such a request is refused, and suspected, ms'),
   suspectsMax: z.int().min(1).default(1024).describe('requests that are suspected at a time'),
   queueTimeHalfLifeMs: z.int().min(1).default(2000).describe('the reported mean queue time fades by half in this while nobody waits, ms'),

@@ -76,7 +76,7 @@ export class InferCalls {
   /** An adapter that is named answers however small its gain, and nobody in its place. */
   #routeOf(row: Row, { route }: InferOptions): Pick<ClusterRequest, 'domain' | 'route'> {
     const adapter = this.#value('adapter', row) ?? null;
-    if (adapter !== null) return { domain: toText(adapter), route: { fallback: 'fail', isNamed: true } };
+    if (adapter !== null) return { domain: adapterName(adapter), route: { fallback: 'fail', isNamed: true } };
     const domain = this.#value('domain', row) ?? null;
     return {
       ...(domain !== null && { domain: toText(domain) }),
@@ -118,6 +118,11 @@ export class InferCalls {
       timeoutMs: options.timeout_ms,
     };
   }
+}
+
+function adapterName(adapter: JsonValue): string {
+  if (typeof adapter === 'string' && adapter !== '') return adapter;
+  throw executionError('INFER_OPTION_INVALID', 'ADAPTER of INFER must be the name of an adapter', { data: { option: 'adapter' } });
 }
 
 /** A null schema binds nothing, like a null domain. */
