@@ -31,10 +31,17 @@ const absolute = (config: StartConfig, folder: string): StartConfig => {
     ...config,
     dataFolder: at(config.dataFolder),
     metadataFolder: at(config.metadataFolder),
+    shard: withAbsoluteKey(config.shard, at),
     ...(config.adapterFolder !== undefined && { adapterFolder: at(config.adapterFolder) }),
     certificates: { authority: at(authority), certificate: at(certificate), key: at(key) },
     log: config.log.file === undefined ? config.log : { ...config.log, file: at(config.log.file) },
   };
+};
+
+const withAbsoluteKey = (shard: StartConfig['shard'], at: (file: string) => string): StartConfig['shard'] => {
+  const { openai } = shard.engine;
+  if (openai?.apiKeyFile === undefined) return shard;
+  return { ...shard, engine: { ...shard.engine, openai: { ...openai, apiKeyFile: at(openai.apiKeyFile) } } };
 };
 
 const checkBind = ({ shard }: StartConfig): void => {

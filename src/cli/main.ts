@@ -47,6 +47,10 @@ const buildProgram = async (): Promise<Command> => {
     .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--engine <openai:url>', 'a server with the API of OpenAI instead of engines; --model names a model there')
+    .option('--api-key-file <file>', 'key of that server')
+    .option('--gpu-layers <count>', 'layers of the chat model on a GPU, with llama.cpp’s package for it; untested', integer(0, 512), 0)
+    .option('--no-memory-check', 'start engines even where they are estimated to need more memory than is free')
     .option('--accept-empty-store', 'start shards whose data folder was lost; its documents are given up', false)
     .option('--sample', 'load the sample database and its adapters', false)
     .option('--record-frames <folder>', 'diagnosis: keep every frame between shards (they hold documents)')
@@ -104,6 +108,45 @@ const buildProgram = async (): Promise<Command> => {
     .argument('[name]')
     .option('--json', 'print JSON', false)
     .action(async (name, options) => (await import('./commands/modelPullCommand.js')).modelPullCommand(name, options));
+
+  model
+    .command('show')
+    .description('what a model file says of itself, its SHA-256, and the memory an engine with it needs')
+    .argument('<name|file>')
+    .option('--sequences <count>', 'sequences of the engine', integer(1, 256), 16)
+    .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--json', 'print JSON', false)
+    .action(async (name, options) => (await import('./commands/modelShowCommand.js')).modelShowCommand(name, options));
+  model
+    .command('verify')
+    .description('compare the SHA-256 of the files; exit code 1 when one is damaged')
+    .argument('[name]')
+    .option('--json', 'print JSON', false)
+    .action(async (name, options) => (await import('./commands/modelVerifyCommand.js')).modelVerifyCommand(name, options));
+  model
+    .command('import')
+    .description('check a GGUF file and copy it into the cache, for `up --model NAME`')
+    .argument('<file>')
+    .requiredOption('--name <name>', 'small letters, digits, ".", "-", "_"')
+    .option('--force', 'replace a model of this name', false)
+    .option('--json', 'print JSON', false)
+    .action(async (file, options) => (await import('./commands/modelImportCommand.js')).modelImportCommand(file, options));
+  model
+    .command('remove')
+    .description('remove the file of a model; refused while a running cluster uses it')
+    .argument('<name>')
+    .option('--json', 'print JSON', false)
+    .action(async (name, options) => (await import('./commands/modelRemoveCommand.js')).modelRemoveCommand(name, options));
+
+  model
+    .command('quantize')
+    .description('write a model with weights of another type')
+    .argument('<file>')
+    .requiredOption('--type <type>', 'q8_0, q4_0, q4_1, q4_k_m, q6_k, f16, …; a wrong one lists them all')
+    .requiredOption('--out <file>', 'where it goes')
+    .option('--force', 'replace a file that is there', false)
+    .option('--json', 'print JSON', false)
+    .action(async (file, options) => (await import('./commands/modelQuantizeCommand.js')).modelQuantizeCommand(file, options));
 
   const adapter = program.command('adapter').description('LoRA adapters');
   adapter

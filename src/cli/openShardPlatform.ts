@@ -3,7 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asId, type ShardId } from '../base/index.js';
-import { ChecksummedStore } from '../platform/index.js';
+import { MemoryCheckedLauncher } from '../models/index.js';
+import { ChecksummedStore, type Clock, type EngineLauncher, type Logger } from '../platform/index.js';
 import {
   ChildEngineLauncher,
   FastifyHttpListener,
@@ -11,9 +12,12 @@ import {
   LmdbMetadataStore,
   LmdbOrderedStore,
   NodeClock,
+  NodeMemoryReader,
   NodeRandom,
+  OpenAiEngineLauncher,
   PinoLogger,
   PrometheusMetrics,
+  readModelDescription,
 } from '../platform/node/index.js';
 import type { ShardPlatform } from '../shard/index.js';
 import { DiskAdapterFiles } from './DiskAdapterFiles.js';
@@ -62,11 +66,7 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
       recordFrame: recorder(config.recordFramesFile),
     }),
     listener: new FastifyHttpListener(),
-    launcher: new ChildEngineLauncher({
-      engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
-      stopMsMax: limits.engineStopMsMax,
-      logger,
-    }),
+    launcher: await openLauncher(config, { logger, clock }),
     adapterFiles: new DiskAdapterFiles({
       folder: config.adapterFolder,
       listFile: join(config.dataFolder, 'adapters.json'),
@@ -75,6 +75,34 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     productVersion: await productVersion(),
   };
 }
+
+const openLauncher = async (
+  { shard }: StartConfig,
+  { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
+): Promise<EngineLauncher> => {
+  const { openai } = shard.engine;
+  if (openai !== undefined) return openRemote(openai, clock);
+  const launcher = new ChildEngineLauncher({
+    engineMainPath: fileURLToPath(new URL('./engineMain.js', import.meta.url)),
+    stopMsMax: limits.engineStopMsMax,
+    logger,
+  });
+  if (!shard.engine.checkMemory) return launcher;
+  return new MemoryCheckedLauncher({ launcher, memory: new NodeMemoryReader(), describe: readModelDescription });
+};
+
+const openRemote = async (server: NonNullable<StartConfig['shard']['engine']['openai']>, clock: Clock): Promise<EngineLauncher> => {
+  const { url, apiKeyFile, chatModel, embeddingModel } = server;
+  return new OpenAiEngineLauncher({ url, apiKey: await readApiKey(apiKeyFile), chatModel, embeddingModel, clock });
+};
+
+const readApiKey = async (file: string | undefined): Promise<string | undefined> => {
+  if (file === undefined) return undefined;
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw cliError('CONFIG_INVALID', `cannot read the key of the model server: ${error.message}`, { cause: error });
+  });
+  return text.trim();
+};
 
 /** What is no PEM would fail in the middle of a start, without its name. */
 const readPem = async (path: string): Promise<string> => {

@@ -3,10 +3,9 @@ import { basename, resolve } from 'node:path';
 import { platformError } from '../platform/index.js';
 import { checkModelFile } from '../platform/node/index.js';
 import { cliError } from './errors.js';
+import { isModelFile } from './isModelFile.js';
 import { pullModel } from './pullModel.js';
 import type { ModelFile } from './up/prepareShards.js';
-
-const isFile = (text: string): boolean => text.endsWith('.gguf') || text.includes('/');
 
 /** A model by file, or by name from the registry, fetched first if it is not in the cache. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID. */
 export async function resolveModel(request: {
@@ -15,7 +14,7 @@ export async function resolveModel(request: {
   readonly signal: AbortSignal;
 }): Promise<ModelFile> {
   const { nameOrFile, kind, signal } = request;
-  if (!isFile(nameOrFile)) return pullModel({ name: nameOrFile, kind, signal });
+  if (!isModelFile(nameOrFile)) return pullModel({ name: nameOrFile, kind, signal });
   const path = resolve(nameOrFile);
   await access(path).catch((error: Error) => {
     throw cliError('USAGE', `cannot read model file ${nameOrFile}: ${error.message}`, { cause: error });

@@ -1,4 +1,4 @@
-import type { StoreShortage } from '../platform/index.js';
+import type { EngineProgress, StoreShortage } from '../platform/index.js';
 
 /** Whether a shard takes requests, as GET /health/ready tells. `store` full: it takes them, but no writes other than removals. */
 export interface Readiness {
@@ -7,4 +7,6 @@ export interface Readiness {
   readonly reason: string;
   /** Of a full store. */
   readonly shortage: StoreShortage | undefined;
+  /** Of an engine that starts, where it tells. */
+  readonly engine?: EngineProgress;
 }

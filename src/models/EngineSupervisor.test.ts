@@ -66,6 +66,33 @@ describe('EngineSupervisor (R18)', () => {
     expect(await metrics.render()).toContain('engine_restarts_total 1');
   });
 
+  it('while an engine loads, tells those who waited long enough how far it is and when to come back', async () => {
+    let release: () => void = () => undefined;
+    let launches = 0;
+    const { launcher, service } = await open((inner) => ({
+      launch: async (given, aborted, onProgress) => {
+        if (launches++ > 0) {
+          onProgress?.({ phase: 'chat model', percent: 40 });
+          await new Promise<void>((resolve) => {
+            release = resolve;
+          });
+        }
+        return inner.launch(given, aborted, onProgress);
+      },
+    }));
+    expect(service.progress).toBeUndefined();
+    await launcher.crash();
+    await expect(read(service.generate(request('x'), signal))).rejects.toMatchObject({
+      code: 'ENGINE_LOADING',
+      message: 'the engine of the shard is starting: chat model, 40 %',
+      data: { retryAfterSeconds: 2, phase: 'chat model', percent: 40 },
+    });
+    expect(service.progress).toEqual({ phase: 'chat model', percent: 40 });
+    release();
+    expect(textOf(await read(service.generate(request('x'), signal)))).not.toBe('');
+    expect(service.progress).toBeUndefined();
+  });
+
   it('fails a request whose text has begun with ENGINE_LOST', async () => {
     const { launcher, service } = await open();
     const running = (async () => {

@@ -6,6 +6,7 @@ import {
   type EngineConfig,
   type EngineFigures,
   type EngineLauncher,
+  type EngineProgress,
   type GenerateEvent,
   type GenerateRequest,
   idleLoad,
@@ -24,6 +25,7 @@ import {
   type Timer,
 } from '../platform/index.js';
 import { CrashSuspects } from './CrashSuspects.js';
+import { describeProgress } from './describeProgress.js';
 import { digestOfRequest } from './digestOfRequest.js';
 import { EngineHeartbeat } from './EngineHeartbeat.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
@@ -88,6 +90,7 @@ export class EngineSupervisor implements ModelService {
   #abilities: ModelAbilities = { sameTextUnderLoad: false, adapters: false };
   #keeper: Promise<void> | undefined;
   #publishTimer: Timer | undefined;
+  #progress: EngineProgress | undefined;
 
   constructor(parts: EngineSupervisorParts) {
     this.#parts = parts;
@@ -119,6 +122,11 @@ export class EngineSupervisor implements ModelService {
   /** Process id of the engine; 0 while there is none. */
   get enginePid(): number {
     return this.#engine?.pid ?? 0;
+  }
+
+  /** How far an engine is that starts now; undefined while one serves, or before it has told. */
+  get progress(): EngineProgress | undefined {
+    return this.#progress;
   }
 
   /** Calls back after each change until the returned function is called. Listeners must not throw. */
@@ -284,13 +292,19 @@ export class EngineSupervisor implements ModelService {
     if (this.#engine !== undefined) return this.#engine;
     const { clock, options } = this.#parts;
     const patience = new AbortController();
-    const loading = platformError('ENGINE_LOADING', 'the engine of the shard is starting');
-    const timer = clock.setTimer(options.readyWaitMsMax, () => patience.abort(loading));
+    const timer = clock.setTimer(options.readyWaitMsMax, () => patience.abort(this.#loadingError()));
     try {
       return await raceAbort(this.#gate.promise, AbortSignal.any([signal, patience.signal]));
     } finally {
       timer.cancel();
     }
+  }
+
+  #loadingError(): OstrakaError {
+    const progress = this.#progress;
+    return platformError('ENGINE_LOADING', `the engine of the shard is starting${describeProgress(progress)}`, {
+      data: { retryAfterSeconds: this.#parts.options.loadingRetrySeconds, ...progress },
+    });
   }
 
   /** From one engine to the next until `stop`. */
@@ -345,10 +359,13 @@ export class EngineSupervisor implements ModelService {
     const late = platformError('ENGINE_LOST', `the engine was not warm within ${options.launchMsMax} ms`);
     const timer = clock.setTimer(options.launchMsMax, () => patience.abort(late));
     try {
-      const engine = await launcher.launch(config, AbortSignal.any([signal, patience.signal]));
+      const engine = await launcher.launch(config, AbortSignal.any([signal, patience.signal]), (progress) => {
+        this.#progress = progress;
+      });
       this.#watch(engine);
       return engine;
     } finally {
+      this.#progress = undefined;
       timer.cancel();
     }
   }

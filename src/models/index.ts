@@ -1,10 +1,22 @@
 // models: what a shard serves and the life of the engine that serves it. EngineSupervisor is the shard's ModelService.
 
+export { checkEngineMemory } from './checkEngineMemory.js';
 export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
+export { describeProgress } from './describeProgress.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
+export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';
 export { gguf } from './gguf.js';
-export { type InstalledModel, type ModelCache, type ModelProgress, ModelRegistry } from './ModelRegistry.js';
+export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
+export { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
+export {
+  type InstalledModel,
+  type ModelCache,
+  type ModelProgress,
+  ModelRegistry,
+  type ModelVerdict,
+  type ModelWork,
+} from './ModelRegistry.js';
 export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';

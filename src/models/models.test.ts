@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventLog } from '../../test/support/silentPorts.js';
 import { concatBytes, utf8 } from '../base/index.js';
+import type { ImportedModel } from './KnownModel.js';
 import { type ModelCache, ModelRegistry } from './ModelRegistry.js';
 import type { PinnedModel } from './PinnedModel.js';
 import { readSafetensors } from './readSafetensors.js';
@@ -20,16 +21,30 @@ describe('ModelRegistry', () => {
   /** Files are their digests. */
   class MapCache implements ModelCache {
     readonly files = new Map<string, string>();
+    readonly records = new Map<string, ImportedModel>();
+    inUse: number[] = [];
     makes = 'good';
     made = 0;
-    find = async (fileName: string) => (this.files.has(fileName) ? fileName : undefined);
+    pathOf = ({ fileName }: { fileName: string }) => fileName;
+    exists = async (path: string) => this.files.has(path);
     digest = async (path: string) => this.files.get(path) as string;
     make = async ({ fileName }: PinnedModel) => {
       this.made++;
       this.files.set(fileName, this.makes);
       return fileName;
     };
-    remove = async (path: string) => void this.files.delete(path);
+    imported = async () => [...this.records.values()];
+    keep = async ({ from, name }: { from: string; name: string }) => {
+      const model = { name, kind: 'chat' as const, digest: from, bytes: 1 };
+      this.files.set(`${name}.gguf`, from);
+      this.records.set(name, model);
+      return model;
+    };
+    remove = async ({ path, name }: { path: string; name: string }) => {
+      this.files.delete(path);
+      this.records.delete(name);
+    };
+    users = async () => this.inUse;
   }
   let cache: MapCache;
   let logger: EventLog;
@@ -61,6 +76,61 @@ describe('ModelRegistry', () => {
 
   it('knows no other names', async () => {
     await expect(ensure('huge')).rejects.toMatchObject({ code: 'MODEL_UNKNOWN', message: expect.stringContaining('tiny') });
+    await expect(registry.remove('huge')).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+    await expect(registry.verify('huge')).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+  });
+
+  const bring = (name: string, from = 'mine', overwrite = false) =>
+    registry.import({ from, name, overwrite, signal: new AbortController().signal, onProgress: () => undefined });
+
+  it('serves an imported model by its name, never as the default, and refuses it once it is damaged or gone', async () => {
+    expect(await bring('own')).toMatchObject({ name: 'own', origin: 'imported', digest: 'mine', licence: null, isThere: true });
+    expect(await ensure('own')).toEqual({ name: 'own', path: 'own.gguf', digest: 'mine' });
+    expect((await ensure()).name).toBe('tiny');
+    cache.files.set('own.gguf', 'cut');
+    await expect(ensure('own')).rejects.toMatchObject({
+      code: 'MODEL_INVALID',
+      message: expect.stringContaining('import FILE --name own'),
+    });
+    cache.files.delete('own.gguf');
+    await expect(ensure('own')).rejects.toMatchObject({ code: 'MODEL_INVALID', message: expect.stringContaining('gone') });
+  });
+
+  it('replaces an imported model only when told to', async () => {
+    await bring('own');
+    await expect(bring('own', 'other')).rejects.toMatchObject({ code: 'MODEL_EXISTS' });
+    expect((await bring('own', 'other', true)).digest).toBe('other');
+  });
+
+  it.each(['', 'default', 'tiny', 'Own', '../own', 'a/b', '-own', '.own', 'own.gguf', 'ö', 'x'.repeat(65)])(
+    'refuses the name %j for an imported model',
+    async (name) => {
+      await expect(bring(name, 'mine', true)).rejects.toMatchObject({ code: 'MODEL_NAME_INVALID' });
+      expect(cache.records.size).toBe(0);
+    },
+  );
+
+  it('neither removes nor replaces a model that a running cluster uses', async () => {
+    await bring('own');
+    cache.inUse = [7];
+    await expect(registry.remove('own')).rejects.toMatchObject({ code: 'MODEL_IN_USE', data: { pids: [7] } });
+    await expect(bring('own', 'other', true)).rejects.toMatchObject({ code: 'MODEL_IN_USE' });
+    cache.inUse = [];
+    expect((await registry.remove('own')).path).toBe('own.gguf');
+    expect([cache.files.size, cache.records.size]).toEqual([0, 0]);
+  });
+
+  it('verifies all files or one, and says of each that is not well what to do', async () => {
+    await bring('own');
+    await ensure();
+    expect((await registry.verify(undefined)).map(({ name, state, advice }) => [name, state, advice])).toEqual([
+      ['tiny', 'whole', ''],
+      ['own', 'whole', ''],
+    ]);
+    cache.files.set('own.gguf', 'cut');
+    cache.files.delete('tiny.gguf');
+    expect((await registry.verify(undefined)).map(({ state }) => state)).toEqual(['absent', 'damaged']);
+    expect(await registry.verify('own')).toMatchObject([{ state: 'damaged', advice: expect.stringContaining('--name own --force') }]);
   });
 });
 

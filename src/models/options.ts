@@ -1,17 +1,31 @@
 import { z } from 'zod';
 
+/** A server with the API of OpenAI in the place of an engine of the shard's own. */
+const openAiServer = z.strictObject({
+  url: z
+    .string()
+    .regex(/^https?:\/\/[^/\s]+$/)
+    .describe('http://host:port of the server, without /v1'),
+  apiKeyFile: z.string().min(1).exactOptional().describe('file that holds its key'),
+  chatModel: z.string().min(1).exactOptional().describe('name of the chat model there; absent = its first'),
+  embeddingModel: z.string().min(1).exactOptional().describe('name of the embedding model there; absent = nothing is embedded'),
+});
+
 /** Options of the engine's supervision. */
 export const engineOptions = z.strictObject({
   restartDelayMsMin: z.int().min(1).default(200).describe('wait before the second restart in a row, ms; the first is at once'),
   restartDelayMsMax: z.int().min(1).max(5000).default(5000).describe('the wait doubles up to this, ms'),
   stableMs: z.int().min(1).default(30_000).describe('an engine that lived this long starts the count of restarts anew, ms'),
   readyWaitMsMax: z.int().min(0).default(5000).describe('how long a request waits for an engine that restarts before ENGINE_LOADING, ms'),
+  loadingRetrySeconds: z.int().min(1).max(600).default(2).describe('what Retry-After of ENGINE_LOADING says, seconds'),
   requestRetriesMax: z
     .int()
     .min(0)
     .max(3)
     .default(2)
     .describe('times a request without text is sent again after its engine was lost; the last one tells whether it is the reason'),
+  openai: openAiServer.exactOptional().describe('a model server that you run, instead of an engine child'),
+  checkMemory: z.boolean().default(true).describe('an engine that would need more memory than is free is not started'),
   launchMsMax: z
     .int()
     .min(1000)

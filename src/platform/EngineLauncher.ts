@@ -19,10 +19,19 @@ export interface EngineConfig {
   readonly contextTokens: number;
   /** Compute threads of passes with several rows; a pass of a single row always uses one, so that its bits do not change (rule R). */
   readonly threads: number;
+  /** Layers of the chat model on a GPU; absent = none. */
+  readonly gpuLayers?: number;
   /** Requests waiting beyond this are refused with QUEUE_FULL. */
   readonly queueRequestsMax: number;
   /** Options of the scheduler, as JSON; absent = its defaults. */
   readonly inference?: JsonValue;
+}
+
+/** How far an engine is that starts. */
+export interface EngineProgress {
+  readonly phase: 'chat model' | 'embedding model' | 'warm-up';
+  /** Of the phase, whole; absent where it is not known. */
+  readonly percent?: number;
 }
 
 /** How an engine ended. `byItself`: a fault of its own or a hang, not an order from outside; what it ran then may be the cause. */
@@ -45,7 +54,7 @@ export interface LaunchedEngine {
   stop(): Promise<void>;
 }
 
-/** Starts an engine: a child process, or in-process under simulation. Resolves when the models are loaded and warm; rejects with MODEL_INVALID, ENGINE_UNAVAILABLE or ENGINE_LOST. */
+/** Starts an engine: a child process, or in-process under simulation. `onProgress` hears how far it is, where it tells. Resolves when the models are loaded and warm; rejects with MODEL_INVALID, ENGINE_UNAVAILABLE or ENGINE_LOST. */
 export interface EngineLauncher {
-  launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine>;
+  launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine>;
 }

@@ -109,6 +109,35 @@ export const platformErrors = {
       'The embedding model was not trained to have its vectors cut to this length; a cut vector would be a worse one without a word.',
     action: 'Leave `dimensions` out, or set `dimensionsShorter` of the embedding model where its makers name such lengths.',
   },
+  MODEL_TOO_LARGE: {
+    httpStatus: 507,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'An engine with these models and this context would need more memory than is free; it was not started.',
+    action:
+      'Take a smaller model, fewer --sequences or a shorter --context, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
+  },
+  MODEL_NAME_INVALID: {
+    httpStatus: 400,
+    errorNum: 8103,
+    retryable: false,
+    meaning: 'A model cannot be imported under this name.',
+    action: 'Choose another name; the message tells the rule.',
+  },
+  MODEL_EXISTS: {
+    httpStatus: 409,
+    errorNum: 8103,
+    retryable: false,
+    meaning: 'There is a model of this name already.',
+    action: 'Choose another name, or replace it with --force.',
+  },
+  MODEL_IN_USE: {
+    httpStatus: 409,
+    errorNum: 8103,
+    retryable: true,
+    meaning: 'A running cluster uses the file of a model: an engine that starts again would not find it.',
+    action: 'Stop the cluster whose process the message names; then remove or replace the model.',
+  },
   MODEL_FETCH_FAILED: {
     httpStatus: 502,
     errorNum: 8104,
@@ -201,6 +230,27 @@ export const platformErrors = {
     retryable: false,
     meaning: 'The native libraries of the engine are not installed, or not for this platform.',
     action: 'Install with optional dependencies on Linux (x64, arm64) or macOS (x64, arm64).',
+  },
+  ENGINE_KEY_REFUSED: {
+    httpStatus: 502,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard does not take its key.',
+    action: 'Give the key of the server with `--api-key-file` (`engine.openai.apiKeyFile`).',
+  },
+  ENGINE_ABILITY_MISSING: {
+    httpStatus: 501,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard does not do what was asked for.',
+    action: 'Ask a shard with an engine of its own, or leave it out.',
+  },
+  ENGINE_REQUEST_REFUSED: {
+    httpStatus: 400,
+    errorNum: 8104,
+    retryable: false,
+    meaning: 'The model server behind the shard refused the request; the message is its own.',
+    action: 'Change what the message names.',
   },
   ENGINE_STEP_FAILED: {
     httpStatus: 500,

@@ -4,14 +4,16 @@ export type { AdapterFigures, AdapterFile, AdapterFiles, SavedAdapter } from './
 export { ChecksummedStore } from './ChecksummedStore.js';
 export type { Clock, Timer } from './Clock.js';
 export { describeShortage } from './describeShortage.js';
-export type { EngineConfig, EngineExit, EngineLauncher, LaunchedEngine } from './EngineLauncher.js';
+export type { EngineConfig, EngineExit, EngineLauncher, EngineProgress, LaunchedEngine } from './EngineLauncher.js';
 export { platformError, platformErrors } from './errors.js';
 export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, HttpResponse } from './HttpListener.js';
 export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';
 export { linearWidths } from './linearWidths.js';
+export type { FreeMemory, MemoryReader } from './MemoryReader.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
+export type { ModelDescription } from './ModelDescription.js';
 export {
   type AnswerLogprob,
   type ChatMessage,

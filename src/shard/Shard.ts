@@ -2,7 +2,7 @@ import { asId, type ShardId, toOstrakaError } from '../base/index.js';
 import type { AdapterPublisher, AdapterService } from '../cooperation/index.js';
 import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
-import type { EngineSupervisor } from '../models/index.js';
+import { describeProgress, type EngineSupervisor } from '../models/index.js';
 import {
   type Clock,
   describeShortage,
@@ -114,7 +114,11 @@ export class Shard {
     const { isFull, shortage } = this.#parts.documentStore;
     const state = { store: isFull ? 'full' : 'ok', shortage } as const;
     if (!this.#isServing) return { ...state, ready: false, reason: 'the shard is starting or stopping' };
-    if (!this.#isEngineUp) return { ...state, ready: false, reason: 'the engine is starting' };
+    if (!this.#isEngineUp) {
+      const { progress } = this.#parts.engine;
+      const reason = `the engine is starting${describeProgress(progress)}`;
+      return { ...state, ready: false, reason, ...(progress !== undefined && { engine: progress }) };
+    }
     return {
       ...state,
       ready: true,

@@ -54,6 +54,12 @@ const processOptions = z.strictObject({
   rpcPort: z.int().min(0).max(65_535).describe('port of RPC between shards; 0 = any'),
   apiKey: z.string().min(16).optional().describe('key that every request must carry; needed off loopback'),
   threads: z.int().min(1).max(1024).default(1).describe('compute threads of the engine'),
+  gpuLayers: z
+    .int()
+    .min(0)
+    .max(512)
+    .default(0)
+    .describe('layers of the chat model on a GPU; needs the platform package of llama.cpp for it; untested on GPUs'),
   queueRequestsMax: z.int().min(1).default(128).describe('requests that wait for the engine; more get 429'),
   adapters: z
     .array(

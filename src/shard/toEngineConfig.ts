@@ -10,6 +10,7 @@ export function toEngineConfig({ cluster, process, inference }: ShardConfig): En
     sequences,
     contextTokens,
     threads: process.threads,
+    gpuLayers: process.gpuLayers,
     queueRequestsMax: process.queueRequestsMax,
     inference,
   };

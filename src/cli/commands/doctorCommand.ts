@@ -122,20 +122,23 @@ const python = (): Finding => {
 const modelFiles = async (): Promise<readonly Finding[]> => {
   const models = await openModelRegistry().list();
   return Promise.all(
-    models.map(async ({ name, path, digest }): Promise<Finding> => {
-      if (path === undefined)
+    models.map(async ({ name, path, digest, isThere, origin }): Promise<Finding> => {
+      const isPinned = origin === 'pinned';
+      if (!isThere)
         return {
           check: 'model',
           state: 'warning',
-          found: `${name} is not fetched`,
-          advice: '`ostraka model pull` fetches it; `up` does so by itself',
+          found: `${name} is ${isPinned ? 'not fetched' : 'gone'}`,
+          advice: isPinned
+            ? '`ostraka model pull` fetches it; `up` does so by itself'
+            : `import it again, or \`ostraka model remove ${name}\``,
         };
       const isWhole = (await hashFile(path)) === digest;
       return {
         check: 'model',
         state: isWhole ? 'ok' : 'problem',
         found: `${name} ${isWhole ? 'is whole' : 'has a wrong SHA-256'}: ${path}`,
-        advice: isWhole ? '' : '`ostraka model pull` makes it again',
+        advice: isWhole ? '' : `\`ostraka model verify ${name}\` says what to do`,
       };
     }),
   );

@@ -1,7 +1,9 @@
 import { toOstrakaError } from '../../base/index.js';
 import { assembleShard } from '../../shard/index.js';
 import { loadConfig } from '../loadConfig.js';
+import { ModelUses } from '../ModelUses.js';
 import { openShardPlatform } from '../openShardPlatform.js';
+import type { StartConfig } from '../StartConfig.js';
 import type { ShardCommand, ShardMessage } from '../shardMessages.js';
 
 /**
@@ -13,6 +15,7 @@ export async function startCommand(options: { readonly config: string }): Promis
   const stopping = new Promise<void>((resolve) => onStop(isChild, resolve));
   try {
     const config = await loadConfig(options.config);
+    if (!isChild) await new ModelUses().claim(modelPaths(config)); // under `up` it is `up` that uses them
     const platform = await openShardPlatform(config);
     const shard = assembleShard(config.shard, platform);
     const started = shard.start();
@@ -31,6 +34,8 @@ export async function startCommand(options: { readonly config: string }): Promis
   }
   process.exit(0);
 }
+
+const modelPaths = ({ shard }: StartConfig): readonly string[] => [shard.cluster.chatModel.path, shard.cluster.embeddingModel.path];
 
 const onStop = (isChild: boolean, stop: () => void): void => {
   process.on('SIGTERM', stop);

@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onAbort } from '../../base/index.js';
+import { onAbort, sha256Hex, utf8 } from '../../base/index.js';
+import { locateLlamaLibraries } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
+import { ModelUses } from '../ModelUses.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
 import { announceStop } from '../up/announceStop.js';
+import { checkMemory } from '../up/checkMemory.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
-import { prepareShards } from '../up/prepareShards.js';
+import { type ModelFile, prepareShards } from '../up/prepareShards.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
 import { shardProcessOptions } from '../up/shardProcessOptions.js';
 import type { UpOptions } from '../up/UpOptions.js';
@@ -20,10 +23,14 @@ export interface UpFlags {
   readonly embeddingModel: string;
   readonly embeddingPooling?: string;
   readonly embeddingDimensions?: readonly number[];
+  readonly gpuLayers: number;
+  readonly engine?: string;
+  readonly apiKeyFile?: string;
   readonly adapter: readonly string[];
   readonly adapterFolder?: string;
   readonly sequences: number;
   readonly context: number;
+  readonly memoryCheck: boolean;
   readonly acceptEmptyStore: boolean;
   readonly sample: boolean;
   readonly recordFrames?: string;
@@ -43,13 +50,7 @@ export async function upCommand(flags: UpFlags): Promise<void> {
     write: (line) => process.stderr.write(`${line}\n`),
   });
   await claimPlace(options);
-  const models = {
-    chat: await resolveModel({ nameOrFile: options.model, kind: 'chat', signal: stopping.signal }),
-    embedding: {
-      ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal: stopping.signal })),
-      ...options.embedding,
-    },
-  };
+  const models = options.openai === undefined ? await localModels(options, stopping.signal) : remoteModels(options);
   const prepared = await prepareShards(options, models);
   const reporter = makeReporter(options);
   const processes = new ShardProcesses({
@@ -79,6 +80,34 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   process.exit(0);
 }
 
+/** Found or fetched; refused where engines with them do not fit into memory. */
+const localModels = async (options: UpOptions, signal: AbortSignal): Promise<Models> => {
+  if (options.gpuLayers > 0) locateLlamaLibraries({ usesGpu: true });
+  const chat = await resolveModel({ nameOrFile: options.model, kind: 'chat', signal });
+  const embedding = {
+    ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal })),
+    ...options.embedding,
+  };
+  if (options.checksMemory) checkMemory(options, { chat, embedding });
+  await new ModelUses().claim([chat.path, embedding.path]);
+  return { chat, embedding };
+};
+
+/** No files: the shards ask the server what it has. */
+const remoteModels = ({ openai, model, embeddingModel }: UpOptions): Models => {
+  const of = (name: string): ModelFile => ({
+    name,
+    path: `openai:${openai?.url}`,
+    digest: sha256Hex(utf8.encode(`${openai?.url} ${name}`)),
+  });
+  return { chat: of(model), embedding: of(embeddingModel) };
+};
+
+interface Models {
+  readonly chat: ModelFile;
+  readonly embedding: ModelFile;
+}
+
 const toOptions = (flags: UpFlags): UpOptions => ({
   shards: flags.shards,
   dataFolder: resolve(flags.data),
@@ -86,10 +115,13 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   model: flags.model,
   embeddingModel: flags.embeddingModel,
   embedding: embeddingOf(flags),
-  adapters: [...(flags.sample ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
+  openai: parseEngine(flags),
+  gpuLayers: flags.gpuLayers,
+  adapters: [...(flags.sample && flags.engine === undefined ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
   sequences: flags.sequences,
   contextTokens: flags.context,
+  checksMemory: flags.memoryCheck,
   acceptEmptyStore: flags.acceptEmptyStore,
   withSample: flags.sample,
   isJson: flags.json,
@@ -102,6 +134,15 @@ const embeddingOf = ({ embeddingPooling: pooling, embeddingDimensions }: UpFlags
   if (pooling !== 'mean' && pooling !== 'cls' && pooling !== 'last')
     throw cliError('USAGE', `--embedding-pooling ${pooling}: give mean, cls or last`);
   return { pooling, ...lengths };
+};
+
+/** `openai:http://host:port`; a trailing `/` or `/v1` is taken for the same server. */
+const parseEngine = ({ engine, apiKeyFile, adapter }: UpFlags): UpOptions['openai'] => {
+  if (engine === undefined) return undefined;
+  const url = /^openai:(https?:\/\/[^/\s]+)(?:\/v1)?\/?$/.exec(engine)?.[1];
+  if (url === undefined) throw cliError('USAGE', `--engine ${engine}: give openai:http://host:port`);
+  if (adapter.length > 0) throw cliError('USAGE', '--adapter needs an engine of the cluster: a model server takes none');
+  return { url, ...(apiKeyFile !== undefined && { apiKeyFile: resolve(apiKeyFile) }) };
 };
 
 const sampleAdapters = () =>

@@ -12,6 +12,11 @@ export interface UpOptions {
   readonly adapterFolder: string | undefined;
   readonly sequences: number;
   readonly contextTokens: number;
+  /** A model server that every shard uses instead of an engine of its own. */
+  readonly openai: { readonly url: string; readonly apiKeyFile?: string } | undefined;
+  readonly gpuLayers: number;
+  /** Engines that do not fit into what is free are refused. */
+  readonly checksMemory: boolean;
   /** Shards start with stores that are not those they had. */
   readonly acceptEmptyStore: boolean;
   readonly withSample: boolean;

@@ -97,6 +97,13 @@ const describeAdapter = async ({ domain, file }: UpOptions['adapters'][number]) 
   return { domain, path, figures: await readFigures(path, digest) };
 };
 
+/** Models of a server go by the names that it has for them. */
+const remoteEngine = ({ openai, model, embeddingModel }: UpOptions): { readonly openai?: object } & StartConfigInput['shard']['engine'] => {
+  if (openai === undefined) return {};
+  const names = { ...(model !== 'default' && { chatModel: model }), ...(embeddingModel !== 'default' && { embeddingModel }) };
+  return { openai: { ...openai, ...names } };
+};
+
 const configOf = (
   options: UpOptions,
   given: {
@@ -130,10 +137,12 @@ const configOf = (
         chatModel: given.models.chat,
         embeddingModel: given.models.embedding,
       },
+      engine: { checkMemory: options.checksMemory, ...remoteEngine(options) },
       process: {
         shardId,
         httpPort: options.port + index,
         rpcPort: options.port + 100 + index,
+        gpuLayers: options.gpuLayers,
         adapters: given.adapters,
         acceptEmptyStore: options.acceptEmptyStore,
       },

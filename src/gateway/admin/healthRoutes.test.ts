@@ -21,7 +21,22 @@ it.each<[string, Readiness, number, string]>([
     'degraded',
   ],
   ['that starts is not ready', { ready: false, store: 'ok', reason: 'starting', shortage: undefined }, 503, 'not ready'],
+  [
+    'whose engine loads is not ready, and tells how far it is',
+    { ready: false, store: 'ok', reason: 'starting', shortage: undefined, engine: { phase: 'chat model', percent: 40 } },
+    503,
+    'not ready',
+  ],
   ['that starts on a full disk is not ready', { ready: false, store: 'full', reason: 'starting', shortage }, 503, 'not ready'],
 ])('a shard that %s', async (_, readiness, status, text) => {
-  expect(await ask(readiness)).toEqual([status, { status: text, store: readiness.store, reason: readiness.reason, ...readiness.shortage }]);
+  expect(await ask(readiness)).toEqual([
+    status,
+    {
+      status: text,
+      store: readiness.store,
+      reason: readiness.reason,
+      ...readiness.shortage,
+      ...(readiness.engine && { engine: readiness.engine }),
+    },
+  ]);
 });

@@ -13,9 +13,13 @@ export function healthRoutes(parts: { readonly metrics: Metrics; readonly readin
       pattern: '/health/ready',
       style,
       handle: async () => {
-        const { ready, store, reason, shortage } = parts.readiness();
+        const { ready, store, reason, shortage, engine } = parts.readiness();
         const status = !ready ? 'not ready' : store === 'full' ? 'degraded' : 'ready';
-        return responses.json(ready ? 200 : 503, { status, store, reason, ...shortage }, ready ? {} : { 'retry-after': '1' });
+        return responses.json(
+          ready ? 200 : 503,
+          { status, store, reason, ...shortage, ...(engine !== undefined && { engine }) },
+          ready ? {} : { 'retry-after': '1' },
+        );
       },
     },
     {

@@ -1,6 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
-import { type EngineConfig, type EngineExit, type EngineLauncher, type LaunchedEngine, type Logger, platformError } from '../index.js';
+import {
+  type EngineConfig,
+  type EngineExit,
+  type EngineLauncher,
+  type EngineProgress,
+  type LaunchedEngine,
+  type Logger,
+  platformError,
+} from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand, EngineMessage } from './engineMessages.js';
 
@@ -27,12 +35,12 @@ export class ChildEngineLauncher implements EngineLauncher {
     this.#options = options;
   }
 
-  async launch(config: EngineConfig, signal: AbortSignal): Promise<LaunchedEngine> {
+  async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
     if (signal.aborted) throw toAbortError(signal);
     const child = new EngineChild(this.#options);
     const forget = onAbort(signal, () => child.kill());
     try {
-      const modelService = await child.start(config);
+      const modelService = await child.start(config, onProgress);
       return {
         modelService,
         pid: child.pid,
@@ -92,10 +100,11 @@ class EngineChild {
   }
 
   /** Resolves when the engine is warm. */
-  start(config: EngineConfig): Promise<ChildModelService> {
+  start(config: EngineConfig, onProgress: (progress: EngineProgress) => void = () => undefined): Promise<ChildModelService> {
     return new Promise((resolve, reject) => {
       this.#process.on('message', (message: EngineMessage) => {
         if (message.kind === 'pong') this.#answerPings();
+        else if (message.kind === 'progress') onProgress(message.progress);
         else if (message.kind === 'failed') reject(new OstrakaError(message.error));
         else if (message.kind !== 'ready') this.#service?.receive(message);
         else {

@@ -4,6 +4,7 @@ import type {
   EmbedResult,
   EngineConfig,
   EngineFigures,
+  EngineProgress,
   GenerateEvent,
   GenerateRequest,
   LoadedAdapter,
@@ -48,8 +49,9 @@ export interface EngineFacts {
   readonly abilities: ModelAbilities;
 }
 
-/** Engine to shard. `ready` or `failed` comes first; then at most one `batch` a step. */
+/** Engine to shard. Any number of `progress`, then `ready` or `failed`; then at most one `batch` a step. */
 export type EngineMessage =
+  | { readonly kind: 'progress'; readonly progress: EngineProgress }
   | { readonly kind: 'ready'; readonly facts: EngineFacts; readonly load: LoadReport; readonly figures: EngineFigures }
   | { readonly kind: 'failed'; readonly error: OstrakaErrorJson }
   | { readonly kind: 'batch'; readonly items: readonly EngineItem[] }

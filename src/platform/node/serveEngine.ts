@@ -1,16 +1,19 @@
 import { assert, assertNever, toOstrakaError } from '../../base/index.js';
-import { type EngineConfig, type ModelService, plainSampling } from '../index.js';
+import { type EngineConfig, type EngineProgress, type ModelService, plainSampling } from '../index.js';
 import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
 import { sendToShard } from './sendToShard.js';
 
 const loadIntervalMs = 100;
+
+/** Opens an engine; tells how far it is. May block. */
+export type OpenEngine = (config: EngineConfig, onProgress: (progress: EngineProgress) => void) => ModelService | Promise<ModelService>;
 
 /**
  * The child's end of the channel: opens an engine by the first message, warms it up, then answers calls. What one step emits crosses the
  * pipe as one message; load reports at most ten a second. The process ends when the channel closes, so no engine outlives its shard, and
  * ignores SIGINT, which a terminal sends to the whole group: the shard decides when its engine goes.
  */
-export function serveEngine(open: (config: EngineConfig) => ModelService | Promise<ModelService>): void {
+export function serveEngine(open: OpenEngine): void {
   assert(process.send !== undefined, 'the engine runs as a child with an IPC channel');
   process.on('SIGINT', () => undefined);
   process.on('disconnect', () => process.exit(0));
@@ -30,8 +33,11 @@ export function serveEngine(open: (config: EngineConfig) => ModelService | Promi
 
 const send = (message: EngineMessage, onSent?: () => void): void => sendToShard(process, message, onSent);
 
-async function start(open: (config: EngineConfig) => ModelService | Promise<ModelService>, config: EngineConfig): Promise<EngineServer> {
-  const service = await open(config);
+async function start(open: OpenEngine, config: EngineConfig): Promise<EngineServer> {
+  // Loading blocks the loop of this process; what is sent meanwhile goes out at once all the same.
+  const tell = (progress: EngineProgress): void => send({ kind: 'progress', progress });
+  const service = await open(config, tell);
+  tell({ phase: 'warm-up' });
   await warmUp(service);
   const server = new EngineServer(service);
   send({

@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EngineOptions, EngineSupervisor, engineOptions } from '../../../src/models/index.js';
+import { type EngineOptions, EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
+import { modelServiceConformance } from '../../../src/platform/conformance/modelServiceConformance.js';
 import {
   type EngineConfig,
+  type EngineProgress,
   type GenerateEvent,
   type GenerateRequest,
   idleLoad,
   type LaunchedEngine,
+  type ModelDescription,
   plainSampling,
 } from '../../../src/platform/index.js';
-import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics } from '../../../src/platform/node/index.js';
+import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics, readModelDescription } from '../../../src/platform/node/index.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
 
@@ -67,6 +70,25 @@ describe('an engine in a child process (R18)', () => {
     await supervisor.start(signal);
     return supervisor;
   };
+
+  it.runIf(process.platform === 'linux')(
+    'tells how far it is while it starts, and then holds no more than 1.15 times the memory that was estimated',
+    async () => {
+      const shape = { sequences: 16, contextTokens: 2048 };
+      const told: EngineProgress[] = [];
+      launched = await launcher.launch({ ...config, ...shape }, signal, (progress) => told.push(progress));
+      expect([...new Set(told.map(({ phase }) => phase))]).toEqual(['chat model', 'embedding model', 'warm-up']);
+      expect(told.filter(({ phase }) => phase === 'chat model').map(({ percent }) => percent)).toEqual(
+        expect.arrayContaining([25, 50, 75, 100]),
+      );
+      const status = readFileSync(`/proc/${launched.pid}/status`, 'utf8');
+      const residentBytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+      const [chat, embedding] = [config.chatModel, config.embeddingModel].map(({ path }) => readModelDescription(path));
+      const { totalBytes } = estimateEngineMemory({ chat: chat as ModelDescription, embedding: embedding as ModelDescription, ...shape });
+      expect(residentBytes / totalBytes).toBeLessThanOrEqual(1.15);
+      expect(residentBytes / totalBytes).toBeGreaterThanOrEqual(0.8);
+    },
+  );
 
   it('answers generation, embedding and counting over the channel, with errors by code', async () => {
     launched = await launcher.launch(config, signal);
@@ -238,4 +260,19 @@ describe('an engine in a child process (R18)', () => {
     expect(isRunning(enginePid)).toBe(false);
     await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
   });
+});
+
+modelServiceConformance({
+  name: 'engine child on the default model',
+  open: async () => {
+    const { chat, embedding } = testModels();
+    const launcher = new ChildEngineLauncher({
+      engineMainPath,
+      stopMsMax: 3000,
+      logger: PinoLogger.open({ level: 'warn', destination: 2 }),
+    });
+    const engine = { chatModel: chat, embeddingModel: embedding, sequences: 2, contextTokens: 512, threads: 1, queueRequestsMax: 16 };
+    const { modelService, stop } = await launcher.launch(engine, signal);
+    return { service: modelService, close: stop };
+  },
 });

@@ -94,7 +94,7 @@ describe('GgmlTrainingBackend: a backward pass of our own (R29)', () => {
     await backend.run(batch, 1);
     const half = writeTinyLlama(join(folder, 'half.gguf'), { type: 'f16' });
     const path = join(folder, 'q8.gguf');
-    quantizeModel({ from: model.path, to: path });
+    quantizeModel({ from: model.path, to: path, fileType: 7 });
     const quantised = { path, digest: await hashFile(path) };
     for (const [other, least] of [
       [half, 0.999],

@@ -2,6 +2,8 @@ import { readSync } from 'node:fs';
 import { GgufFault } from './GgufFault.js';
 
 const windowBytes = 1 << 20;
+// 2 PiB; sums and small multiples of such numbers are exact.
+const sizeMax = 2n ** 51n;
 
 /** Reads a file forward through a window of 1 MiB. What would lie behind its end throws GgufFault, whatever length the file claims. */
 export class GgufCursor {
@@ -21,24 +23,24 @@ export class GgufCursor {
   }
 
   u32(): number {
-    return this.#take(4).readUInt32LE(0);
+    return this.take(4).readUInt32LE(0);
   }
 
-  /** A length or count. Those that no file can have are beyond its end. */
-  u64(): number {
-    return Number(this.#take(8).readBigUInt64LE(0));
+  /** A length, count or offset; one that no file can have is refused, so that sums of them stay exact. */
+  size(what: string): number {
+    const value = this.take(8).readBigUInt64LE(0);
+    if (value > sizeMax) throw new GgufFault(`${what} is ${value}, more than any file has`);
+    return Number(value);
   }
 
-  text(): string {
-    const length = this.u64();
-    if (length <= windowBytes) return this.#take(length).toString('utf8');
-    this.skip(length);
-    return '';
-  }
-
-  /** A few bytes, shared with the window: read them before the next call. */
-  bytes(count: number): Buffer {
-    return this.#take(count);
+  /** A text of at most `bytesMax`. */
+  text(what: string, bytesMax: number): string {
+    const length = this.size(`the length of ${what}`);
+    if (length > Math.min(bytesMax, windowBytes)) {
+      this.skip(length); // a cut file is told as one
+      throw new GgufFault(`${what} has ${length} bytes (at most ${bytesMax})`);
+    }
+    return this.take(length).toString('utf8');
   }
 
   skip(bytes: number): void {
@@ -46,7 +48,8 @@ export class GgufCursor {
     this.#position += bytes;
   }
 
-  #take(bytes: number): Buffer {
+  /** At most a window. Valid until the next read. */
+  take(bytes: number): Buffer {
     this.#check(bytes);
     const end = this.#position + bytes;
     if (end > this.#windowAt + this.#window.length || this.#position < this.#windowAt) this.#fill();

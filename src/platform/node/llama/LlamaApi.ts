@@ -210,14 +210,30 @@ export interface LlamaApi {
   readonly setAdapters: (context: Pointer, adapters: BigUint64Array | null, count: number, scales: Float32Array | null) => number;
 }
 
+const progressCallback = koffi.pointer(koffi.proto('bool', ['float', 'void*']));
+
+/** Runs `work` with the address of a function that native code calls with a share from 0 to 1. Valid until it returns. */
+export function withProgressCallback<Value>(onShare: (share: number) => void, work: (address: unknown) => Value): Value {
+  const goOn = (share: number): boolean => {
+    onShare(share);
+    return true;
+  };
+  const callback = koffi.register(goOn, progressCallback);
+  try {
+    return work(callback);
+  } finally {
+    koffi.unregister(callback);
+  }
+}
+
 let opened: LlamaApi | undefined;
 
 /**
  * Opens the libraries once a process, checks that the structs have the layout of the pinned release, and silences native logs unless
- * OSTRAKA_LLAMA_LOG is 1. Errors: ENGINE_UNAVAILABLE, INTERNAL (layout drift: another release of the library).
+ * OSTRAKA_LLAMA_LOG is 1. The first call of a process says whether it uses a GPU. Errors: ENGINE_UNAVAILABLE, INTERNAL (layout drift: another release of the library).
  */
-export function openLlamaApi(): LlamaApi {
-  opened ??= openOnce();
+export function openLlamaApi(options: { readonly usesGpu: boolean } = { usesGpu: false }): LlamaApi {
+  opened ??= openOnce(options);
   return opened;
 }
 
@@ -226,8 +242,8 @@ export function viewNative(address: Pointer, bytes: number): ArrayBuffer {
   return koffi.view(address, bytes);
 }
 
-function openOnce(): LlamaApi {
-  const { folder, ggml, llama } = locateLlamaLibraries();
+function openOnce(options: { readonly usesGpu: boolean }): LlamaApi {
+  const { folder, ggml, llama } = locateLlamaLibraries(options);
   const ggmlLibrary = koffi.load(ggml);
   const library = koffi.load(llama);
   if (process.env['OSTRAKA_LLAMA_LOG'] !== '1') silence(library);

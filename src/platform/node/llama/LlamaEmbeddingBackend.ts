@@ -10,6 +10,8 @@ import { readEmbeddingMetadata } from './readEmbeddingMetadata.js';
 export interface LlamaEmbeddingOptions {
   readonly model: ModelFile & { readonly pooling?: Exclude<Pooling, 'rank'> | undefined };
   readonly threads: number;
+  /** Hears which share of the model is read and loaded. */
+  readonly onShare?: (share: number) => void;
 }
 
 interface EmbeddingContext {
@@ -57,13 +59,13 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
   }
 
   /** Loads the model. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
-  static open({ model: file, threads }: LlamaEmbeddingOptions): LlamaEmbeddingBackend {
-    const model = loadLlamaModel(file);
+  static open({ model: file, threads, onShare }: LlamaEmbeddingOptions): LlamaEmbeddingBackend {
+    const model = loadLlamaModel(file, onShare === undefined ? {} : { onShare });
     const refuse = (reason: string): never => {
       model.api.freeModel(model.model);
       throw platformError('MODEL_INVALID', `model ${file.path}: ${reason}`);
     };
-    const metadata = readEmbeddingMetadata(model.metadata);
+    const metadata = readEmbeddingMetadata(model.facts);
     const isCausal = metadata.isCausal && !model.api.hasEncoder(model.model);
     const pooling = choosePooling({ asked: file.pooling, stated: metadata.poolingType, isCausal });
     const classes = model.api.classes(model.model);

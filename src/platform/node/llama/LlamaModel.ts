@@ -1,7 +1,7 @@
 import { platformError } from '../../index.js';
 import { checkModelFile } from './checkModelFile.js';
-import { type LlamaApi, openLlamaApi, type Pointer } from './LlamaApi.js';
-import type { GgufFacts } from './readGguf.js';
+import { type LlamaApi, openLlamaApi, type Pointer, withProgressCallback } from './LlamaApi.js';
+import type { GgufContents } from './readGguf.js';
 
 /** A model file as EngineConfig names it. */
 export interface ModelFile {
@@ -17,17 +17,26 @@ export interface LlamaModel {
   readonly vocabulary: Pointer;
   readonly vocabularySize: number;
   /** What its file says. */
-  readonly metadata: GgufFacts['metadata'];
+  readonly facts: Pick<GgufContents, 'metadata' | 'lists'>;
 }
 
-/** Checks a file and loads its weights onto the CPU, or its vocabulary alone. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
-export function loadLlamaModel(file: ModelFile, options: { readonly vocabularyOnly: boolean } = { vocabularyOnly: false }): LlamaModel {
+/** Half of a model's progress is reading and checking its file, half is loading it. */
+const loadedShare = 0.5;
+
+/** Checks a file and loads its weights, or its vocabulary alone; so many layers onto a GPU. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE. */
+export function loadLlamaModel(
+  file: ModelFile,
+  options: { readonly vocabularyOnly?: boolean; readonly onShare?: (share: number) => void; readonly gpuLayers?: number } = {},
+): LlamaModel {
+  const { vocabularyOnly = false, gpuLayers = 0, onShare = () => undefined } = options;
   const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
-  const { digest, facts } = checkModelFile(file.path, refuse);
+  const { digest, facts } = checkModelFile(file.path, refuse, (share) => onShare(share * loadedShare));
   if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
-  const api = openLlamaApi();
-  const model = api.loadModel(file.path, { ...api.modelDefaults(), n_gpu_layers: 0, vocab_only: options.vocabularyOnly });
+  const api = openLlamaApi({ usesGpu: gpuLayers > 0 });
+  const parameters = { ...api.modelDefaults(), n_gpu_layers: gpuLayers, vocab_only: vocabularyOnly };
+  const onLoaded = (share: number): void => onShare(loadedShare + share * (1 - loadedShare));
+  const model = withProgressCallback(onLoaded, (address) => api.loadModel(file.path, { ...parameters, progress_callback: address }));
   if (model === null) throw refuse('llama.cpp cannot load it');
   const vocabulary = api.vocabulary(model);
-  return { api, model, vocabulary, vocabularySize: api.vocabularySize(vocabulary), metadata: facts.metadata };
+  return { api, model, vocabulary, vocabularySize: api.vocabularySize(vocabulary), facts };
 }

@@ -13,6 +13,10 @@ export interface LlamaStepOptions {
   /** Tokens a sequence; a multiple of 256, as the library rounds to it. */
   readonly contextTokens: number;
   readonly threads: number;
+  /** Layers on a GPU; absent = none. Untested: no machine of the project has one. */
+  readonly gpuLayers?: number;
+  /** Hears which share of the model is read and loaded. */
+  readonly onShare?: (share: number) => void;
 }
 
 interface NativeAdapter {
@@ -55,7 +59,10 @@ export class LlamaStepBackend implements StepBackend {
     assert(options.sequences >= 1 && options.sequences <= rowsMax, 'a decode step of all sequences is one call', {
       sequences: options.sequences,
     });
-    const model = loadLlamaModel(options.model);
+    const model = loadLlamaModel(options.model, {
+      gpuLayers: options.gpuLayers ?? 0,
+      ...(options.onShare !== undefined && { onShare: options.onShare }),
+    });
     const context = openContext(model, options);
     const memory = context === null ? null : model.api.memory(context);
     if (context !== null && memory !== null) return new LlamaStepBackend(model, context, memory, options);
@@ -205,6 +212,7 @@ export class LlamaStepBackend implements StepBackend {
 
 function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | null {
   const { api } = model;
+  const usesGpu = (options.gpuLayers ?? 0) > 0;
   return api.newContext(model.model, {
     ...api.contextDefaults(),
     n_ctx: options.sequences * options.contextTokens,
@@ -215,8 +223,8 @@ function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | nu
     n_threads: 1,
     n_threads_batch: options.threads,
     kv_unified: false,
-    offload_kqv: false,
-    op_offload: false,
+    offload_kqv: usesGpu,
+    op_offload: usesGpu,
   });
 }
 

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { choosePooling } from './choosePooling.js';
 import { readEmbeddingMetadata } from './readEmbeddingMetadata.js';
 
+type Value = number | string | boolean | readonly number[];
+const isList = (value: Value): value is readonly number[] => Array.isArray(value);
+
 describe('pooling of an embedding model (R23)', () => {
   it.each([
     ['what was asked for', { asked: 'cls', stated: 1, isCausal: true }, 'cls'],
@@ -12,8 +15,18 @@ describe('pooling of an embedding model (R23)', () => {
   ] as const)('is %s', (_, model, pooling) => expect(choosePooling(model)).toBe(pooling));
 
   it('is read under the architecture of the file; what is of another form counts as absent', () => {
-    const of = (entries: readonly (readonly [string, number | string | boolean | readonly number[]])[]) =>
-      readEmbeddingMetadata(new Map([['general.architecture', 'bert'], ...entries]));
+    const of = (entries: readonly (readonly [string, Value])[]) =>
+      readEmbeddingMetadata({
+        metadata: new Map([
+          ['general.architecture', 'bert'],
+          ...entries.flatMap(([name, value]) => (isList(value) ? [] : [[name, value] as const])),
+        ]),
+        lists: new Map(
+          entries.flatMap(([name, value]) =>
+            isList(value) ? [[name, { itemType: 4, count: value.length, numbers: value }] as const] : [],
+          ),
+        ),
+      });
     const absent = { poolingType: undefined, dimensionsShorter: [], isCausal: true };
     expect(of([])).toEqual(absent);
     expect(

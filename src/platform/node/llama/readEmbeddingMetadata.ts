@@ -1,4 +1,4 @@
-import type { GgufFacts } from './readGguf.js';
+import type { GgufContents } from './readGguf.js';
 
 /** What a model's file says of its vectors. */
 export interface EmbeddingMetadata {
@@ -10,12 +10,13 @@ export interface EmbeddingMetadata {
   readonly isCausal: boolean;
 }
 
-export function readEmbeddingMetadata(metadata: GgufFacts['metadata']): EmbeddingMetadata {
-  const own = (name: string) => metadata.get(`${metadata.get('general.architecture')}.${name}`);
-  const [poolingType, lengths] = [own('pooling_type'), own('matryoshka_dimensions')];
+export function readEmbeddingMetadata({ metadata, lists }: Pick<GgufContents, 'metadata' | 'lists'>): EmbeddingMetadata {
+  const nameOf = (name: string): string => `${metadata.get('general.architecture')}.${name}`;
+  const poolingType = metadata.get(nameOf('pooling_type'));
+  const lengths = lists.get(nameOf('matryoshka_dimensions'))?.numbers ?? [];
   return {
     poolingType: typeof poolingType === 'number' ? poolingType : undefined,
-    dimensionsShorter: Array.isArray(lengths) ? lengths.filter((length) => Number.isInteger(length) && length > 0) : [],
-    isCausal: own('attention.causal') !== false,
+    dimensionsShorter: lengths.filter((length) => Number.isInteger(length) && length > 0),
+    isCausal: metadata.get(nameOf('attention.causal')) !== false,
   };
 }

@@ -1,6 +1,9 @@
 import { fstatSync } from 'node:fs';
 import { GgufCursor } from './GgufCursor.js';
 import { GgufFault } from './GgufFault.js';
+import { type GgmlType, ggmlTypes } from './ggmlTypes.js';
+import { ggufLimits } from './ggufLimits.js';
+import { ggufTypes } from './ggufTypes.js';
 
 export interface GgufTensor {
   readonly name: string;
@@ -12,172 +15,254 @@ export interface GgufTensor {
 
 /** What stands in the description of a GGUF file. */
 export interface GgufFacts {
-  /** Entries that are one number, text or truth value, and short lists of numbers; other lists are left out, and so are texts over 1 MiB. */
-  readonly metadata: ReadonlyMap<string, number | string | boolean | readonly number[]>;
+  /** Entries that are one number, text or truth value; lists are left out. Numbers of 64 bits are rounded beyond 2^53. */
+  readonly metadata: ReadonlyMap<string, number | string | boolean>;
   readonly tensors: readonly GgufTensor[];
 }
 
+export interface GgufList {
+  /** Type number of the items. */
+  readonly itemType: number;
+  readonly count: number;
+  /** The items of a short list of numbers, and the kinds of all tokens. */
+  readonly numbers?: readonly number[];
+  /** Of the vocabulary: tokens that are written `<0xNN>`, and the byte. */
+  readonly byteForms?: ReadonlyMap<number, number>;
+}
+
+export interface SizedTensor extends GgufTensor {
+  readonly values: number;
+  readonly bytes: number;
+}
+
+/** The same with what its checks need. */
+export interface GgufContents extends GgufFacts {
+  readonly lists: ReadonlyMap<string, GgufList>;
+  /** Type number of each entry. */
+  readonly types: ReadonlyMap<string, number>;
+  readonly tensors: readonly SizedTensor[];
+  readonly fileBytes: number;
+}
+
 const magic = 0x46554747; // "GGUF", little-endian
-const valueTypes = { u32: 4, f32: 6, text: 8, array: 9 } as const;
-/** Entries that native code reads without a look at their type, and ends the process over another one. */
+const bigEndianVersions: ReadonlySet<number> = new Set([0x02000000, 0x03000000]);
+/** Entries whose type says how much of the file they take: with another one, all that follows would be read wrong. */
 const typedKeys = new Map<string, number>([
-  ['general.type', valueTypes.text],
-  ['general.architecture', valueTypes.text],
-  ['adapter.type', valueTypes.text],
-  ['adapter.lora.alpha', valueTypes.f32],
+  ['general.type', ggufTypes.text],
+  ['general.architecture', ggufTypes.text],
+  ['general.alignment', ggufTypes.u32],
+  ['adapter.type', ggufTypes.text],
+  ['adapter.lora.alpha', ggufTypes.f32],
 ]);
-const scalarBytes: readonly (number | undefined)[] = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
-const scalarReaders: readonly (((bytes: Buffer) => number | boolean) | undefined)[] = [
-  (bytes) => bytes.readUInt8(),
-  (bytes) => bytes.readInt8(),
-  (bytes) => bytes.readUInt16LE(),
-  (bytes) => bytes.readInt16LE(),
-  (bytes) => bytes.readUInt32LE(),
-  (bytes) => bytes.readInt32LE(),
-  (bytes) => bytes.readFloatLE(),
-  (bytes) => bytes.readUInt8() !== 0,
-  undefined,
-  undefined,
-  (bytes) => Number(bytes.readBigUInt64LE()),
-  (bytes) => Number(bytes.readBigInt64LE()),
-  (bytes) => bytes.readDoubleLE(),
-];
+const tokensKey = 'tokenizer.ggml.tokens';
+const tokenKindsKey = 'tokenizer.ggml.token_type';
 const alignmentDefault = 32;
-const listItemsMax = 64;
+// Some writers fill the last page.
+const bytesBehindMax = 4096;
 const dimensionsMax = 4;
 const entryBytesMin = 8 + 4 + 1;
-const tensorBytesMin = 8 + 4 + 4 + 8;
-
-/** Tensor types of ggml: number → values of a block, bytes of a block. */
-const blocks = new Map<number, readonly [values: number, bytes: number]>([
-  [0, [1, 4]],
-  [1, [1, 2]],
-  [2, [32, 18]],
-  [3, [32, 20]],
-  [6, [32, 22]],
-  [7, [32, 24]],
-  [8, [32, 34]],
-  [9, [32, 36]],
-  [10, [256, 84]],
-  [11, [256, 110]],
-  [12, [256, 144]],
-  [13, [256, 176]],
-  [14, [256, 210]],
-  [15, [256, 292]],
-  [16, [256, 66]],
-  [17, [256, 74]],
-  [18, [256, 98]],
-  [19, [256, 50]],
-  [20, [32, 18]],
-  [21, [256, 110]],
-  [22, [256, 82]],
-  [23, [256, 136]],
-  [24, [1, 1]],
-  [25, [1, 2]],
-  [26, [1, 4]],
-  [27, [1, 8]],
-  [28, [1, 8]],
-  [29, [256, 56]],
-  [30, [1, 2]],
-]);
+const tensorBytesMin = 8 + 4 + 8 + 4 + 8;
 
 /**
- * Reads the description of a GGUF file (versions 2 and 3) and checks that every tensor lies inside the file: native code maps the file
- * and dies of a page that is not there. Errors: GgufFault.
+ * Reads the description of a GGUF file (versions 2 and 3) and checks its form, and that its tensors lie inside the file one behind the
+ * other: native code maps the file and dies of a page that is not there. What the description means is checkGguf's. Errors: GgufFault.
  */
-export function readGguf(file: number): GgufFacts {
+export function readGguf(file: number): GgufContents {
   const { size } = fstatSync(file);
   if (size < 24) throw new GgufFault('the file is too short for a GGUF header');
   const cursor = new GgufCursor(file, size);
   if (cursor.u32() !== magic) throw new GgufFault('the file is not a GGUF file');
-  const version = cursor.u32();
-  if (version !== 2 && version !== 3) throw new GgufFault(`GGUF version ${version} is not supported (2 and 3 are)`);
-  const tensors = cursor.u64();
-  const entries = cursor.u64();
-  if (tensors * tensorBytesMin + entries * entryBytesMin > size) throw new GgufFault('the file is shorter than its header says');
-  const metadata = readEntries(cursor, entries);
-  const found = readTensors(cursor, tensors);
-  checkExtents(found, { dataAt: aligned(cursor.position, alignmentOf(metadata)), size });
-  return { metadata, tensors: found };
+  checkVersion(cursor.u32());
+  const tensorCount = cursor.size('the number of tensors');
+  const entryCount = cursor.size('the number of metadata entries');
+  if (tensorCount * tensorBytesMin + entryCount * entryBytesMin > size) throw new GgufFault('the file is shorter than its header says');
+  checkMax('metadata entries', entryCount, ggufLimits.entriesMax);
+  checkMax('tensors', tensorCount, ggufLimits.tensorsMax);
+  const entries = readEntries(cursor, entryCount);
+  const tensors = readTensors(cursor, { count: tensorCount, alignment: alignmentOf(entries), fileBytes: size });
+  return { ...entries, tensors, fileBytes: size };
 }
 
-const readEntries = (cursor: GgufCursor, entries: number): GgufFacts['metadata'] => {
-  const metadata = new Map<string, number | string | boolean | readonly number[]>();
-  for (let i = 0; i < entries; i++) {
-    const key = cursor.text();
-    const valueType = cursor.u32();
-    checkType(key, valueType);
-    const value = valueType === valueTypes.array ? readArray(cursor) : readValue(cursor, valueType);
-    if (value !== undefined) metadata.set(key, value);
+const checkVersion = (version: number): void => {
+  if (bigEndianVersions.has(version)) throw new GgufFault('the file was written for a big-endian machine');
+  if (version !== 2 && version !== 3) throw new GgufFault(`GGUF version ${version} is not supported (2 and 3 are)`);
+};
+
+const checkMax = (what: string, count: number, max: number): void => {
+  if (count > max) throw new GgufFault(`the file has ${count} ${what} (at most ${max})`);
+};
+
+interface Entries {
+  readonly metadata: Map<string, number | string | boolean>;
+  readonly lists: Map<string, GgufList>;
+  readonly types: Map<string, number>;
+}
+
+const readEntries = (cursor: GgufCursor, count: number): Entries => {
+  const entries: Entries = { metadata: new Map(), lists: new Map(), types: new Map() };
+  for (let i = 0; i < count; i++) {
+    const key = cursor.text('the name of a metadata entry', ggufLimits.keyBytesMax);
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new GgufFault(`a metadata entry has the name ${JSON.stringify(key.slice(0, 64))}`);
+    if (entries.types.has(key)) throw new GgufFault(`the metadata entry ${key} is there twice`);
+    const type = cursor.u32();
+    checkType(key, type);
+    entries.types.set(key, type);
+    if (type === ggufTypes.list) entries.lists.set(key, readList(cursor, key));
+    else entries.metadata.set(key, readValue(cursor, key, type));
   }
-  return metadata;
+  return entries;
 };
 
-const alignmentOf = (metadata: GgufFacts['metadata']): number => {
-  const alignment = metadata.get('general.alignment');
-  if (typeof alignment !== 'number') return alignmentDefault;
-  if (alignment === 0 || alignment % 8 !== 0) throw new GgufFault(`the alignment ${alignment} is no multiple of 8`);
-  return alignment;
-};
-
-const checkType = (key: string, valueType: number): void => {
+const checkType = (key: string, type: number): void => {
+  if (type !== ggufTypes.text && type !== ggufTypes.list) bytesOf(type); // unknown altogether: that is the reason then
   const expected = typedKeys.get(key);
-  if (expected === undefined || expected === valueType) return;
-  if (valueType >= scalarBytes.length) bytesOfScalar(valueType); // unknown altogether: that is the reason then
-  throw new GgufFault(`the metadata entry ${key} has the wrong type ${valueType}`);
+  if (expected !== undefined && expected !== type) throw new GgufFault(`the metadata entry ${key} has the wrong type ${type}`);
 };
 
-const readValue = (cursor: GgufCursor, valueType: number): number | string | boolean => {
-  if (valueType === valueTypes.text) return cursor.text();
-  const bytes = cursor.bytes(bytesOfScalar(valueType));
-  const reader = scalarReaders[valueType] as (bytes: Buffer) => number | boolean;
-  return reader(bytes);
+const readValue = (cursor: GgufCursor, key: string, type: number): number | string | boolean => {
+  if (type === ggufTypes.text) return cursor.text(`the metadata entry ${key}`, ggufLimits.textBytesMax);
+  if (type !== ggufTypes.bool) return readNumber(cursor, type);
+  const [value] = cursor.take(1);
+  if (value !== 0 && value !== 1) throw new GgufFault(`the truth value of ${key} is ${value}`);
+  return value === 1;
 };
 
-const readArray = (cursor: GgufCursor): readonly number[] | undefined => {
+const readList = (cursor: GgufCursor, key: string): GgufList => {
   const itemType = cursor.u32();
-  const count = cursor.u64();
-  if (itemType === valueTypes.text) {
-    // Ends at the end of the file at the latest: every text takes eight bytes.
-    for (let i = 0; i < count; i++) cursor.skip(cursor.u64());
-    return undefined;
-  }
-  const bytes = bytesOfScalar(itemType);
-  if (count <= listItemsMax) return Array.from({ length: count }, () => Number(readValue(cursor, itemType)));
+  const count = cursor.size(`the number of items of ${key}`);
+  if (itemType === ggufTypes.list) throw new GgufFault(`the list ${key} holds lists`);
+  const bytes = bytesOf(itemType);
+  if (bytes !== undefined && count > ggufLimits.listItemsMax) cursor.skip(count * bytes); // a cut file is told as one
+  checkMax(`items in ${key}`, count, ggufLimits.listItemsMax);
+  if (bytes === undefined) return { itemType, count, byteForms: readTexts(cursor, key, count) };
+  const isKept = count <= ggufLimits.numbersKeptMax || key === tokenKindsKey;
+  if (isKept && itemType !== ggufTypes.bool)
+    return { itemType, count, numbers: Array.from({ length: count }, () => readNumber(cursor, itemType)) };
   cursor.skip(count * bytes);
-  return undefined;
+  return { itemType, count };
 };
 
-const bytesOfScalar = (valueType: number): number => {
-  const bytes = scalarBytes[valueType];
-  if (bytes === undefined) throw new GgufFault(`a metadata entry has the unknown type ${valueType}`);
+const byteForm = /^<0x([0-9A-F]{2})>$/;
+
+/** Ends at the end of the file at the latest: every text takes eight bytes. */
+const readTexts = (cursor: GgufCursor, key: string, count: number): ReadonlyMap<number, number> => {
+  const byteForms = new Map<number, number>();
+  if (key === tokensKey) readTokens(cursor, count, byteForms);
+  else for (let i = 0; i < count; i++) cursor.skip(cursor.size(`the length of a text in ${key}`));
+  return byteForms;
+};
+
+/** Two tokens of one text end the process in native code; empty ones get names there. */
+const readTokens = (cursor: GgufCursor, count: number, byteForms: Map<number, number>): void => {
+  const seen = new Set<string>();
+  for (let i = 0; i < count; i++) {
+    const length = cursor.size(`the length of token ${i}`);
+    if (length > ggufLimits.tokenBytesMax) throw new GgufFault(`token ${i} has ${length} bytes (at most ${ggufLimits.tokenBytesMax})`);
+    const token = cursor.take(length).toString('latin1');
+    if (seen.has(token) && token !== '') throw new GgufFault(`token ${i} is in the vocabulary twice`);
+    seen.add(token);
+    const found = byteForm.exec(token);
+    if (found !== null) byteForms.set(i, Number.parseInt(found[1] as string, 16));
+  }
+};
+
+/** Undefined for a text. */
+const bytesOf = (type: number): number | undefined => {
+  if (type === ggufTypes.text) return undefined;
+  const bytes = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8][type];
+  if (bytes === undefined) throw new GgufFault(`a metadata entry has the unknown type ${type}`);
   return bytes;
 };
 
-interface Tensor extends GgufTensor {
-  readonly offset: number;
-  readonly bytes: number;
-}
-
-const readTensors = (cursor: GgufCursor, count: number): readonly Tensor[] => Array.from({ length: count }, () => readTensor(cursor));
-
-const readTensor = (cursor: GgufCursor): Tensor => {
-  const name = cursor.text();
-  const count = cursor.u32();
-  if (count > dimensionsMax) throw new GgufFault(`tensor ${name} has ${count} dimensions (at most ${dimensionsMax})`);
-  const dimensions = Array.from({ length: count }, () => cursor.u64());
-  const values = dimensions.reduce((product, size) => product * size, 1);
-  const type = cursor.u32();
-  // A type that this table does not know yet is llama.cpp's to judge: only its start is checked.
-  const [blockValues, blockBytes] = blocks.get(type) ?? [1, 0];
-  return { name, dimensions, type, offset: cursor.u64(), bytes: Math.ceil(values / blockValues) * blockBytes };
+const readNumber = (cursor: GgufCursor, type: number): number => {
+  const bytes = cursor.take(bytesOf(type) as number);
+  switch (type) {
+    case ggufTypes.u8:
+      return bytes.readUInt8();
+    case ggufTypes.i8:
+      return bytes.readInt8();
+    case ggufTypes.u16:
+      return bytes.readUInt16LE();
+    case ggufTypes.i16:
+      return bytes.readInt16LE();
+    case ggufTypes.u32:
+      return bytes.readUInt32LE();
+    case ggufTypes.i32:
+      return bytes.readInt32LE();
+    case ggufTypes.f32:
+      return bytes.readFloatLE();
+    case ggufTypes.u64:
+      return Number(bytes.readBigUInt64LE());
+    case ggufTypes.i64:
+      return Number(bytes.readBigInt64LE());
+    default:
+      return bytes.readDoubleLE();
+  }
 };
 
-const checkExtents = (tensors: readonly Tensor[], { dataAt, size }: { readonly dataAt: number; readonly size: number }): void => {
+const alignmentOf = ({ metadata }: Entries): number => {
+  const alignment = (metadata.get('general.alignment') ?? alignmentDefault) as number;
+  const fits = alignment >= 8 && alignment <= ggufLimits.alignmentMax && (alignment & (alignment - 1)) === 0;
+  if (!fits) throw new GgufFault(`the alignment ${alignment} is no power of two from 8 to ${ggufLimits.alignmentMax}`);
+  return alignment;
+};
+
+interface PlacedTensor extends SizedTensor {
+  readonly offset: number;
+}
+
+const readTensors = (
+  cursor: GgufCursor,
+  given: { readonly count: number; readonly alignment: number; readonly fileBytes: number },
+): readonly SizedTensor[] => {
+  const tensors = new Map<string, PlacedTensor>();
+  for (let i = 0; i < given.count; i++) {
+    const tensor = readTensor(cursor);
+    if (tensors.has(tensor.name)) throw new GgufFault(`tensor ${tensor.name} is there twice`);
+    tensors.set(tensor.name, tensor);
+  }
+  const placed = [...tensors.values()];
+  checkExtents(placed, { ...given, dataAt: aligned(cursor.position, given.alignment) });
+  return placed;
+};
+
+const readTensor = (cursor: GgufCursor): PlacedTensor => {
+  const name = cursor.text('the name of a tensor', ggufLimits.tensorNameBytesMax);
+  if (!/^[\x21-\x7e]+$/.test(name)) throw new GgufFault(`a tensor has the name ${JSON.stringify(name)}`);
+  const count = cursor.u32();
+  if (count < 1 || count > dimensionsMax) throw new GgufFault(`tensor ${name} has ${count} dimensions (1 to ${dimensionsMax})`);
+  const dimensions = Array.from({ length: count }, () => cursor.size(`a dimension of tensor ${name}`));
+  const type = cursor.u32();
+  const known = ggmlTypes.get(type);
+  if (known === undefined) throw new GgufFault(`tensor ${name} has the unknown type ${type}`);
+  return { name, dimensions, type, ...sizeOf(name, dimensions, known), offset: cursor.size(`the offset of tensor ${name}`) };
+};
+
+const sizeOf = (name: string, dimensions: readonly number[], type: GgmlType): { readonly values: number; readonly bytes: number } => {
+  const values = dimensions.reduce((product, length) => product * length, 1);
+  if (values === 0) throw new GgufFault(`tensor ${name} has a dimension of 0`);
+  const bytes = (values / type.valuesPerBlock) * type.bytesPerBlock;
+  if (values > 2 ** 51 || bytes > 2 ** 51)
+    throw new GgufFault(`tensor ${name} of ${dimensions.join(' × ')} values is larger than any file`);
+  if ((dimensions[0] as number) % type.valuesPerBlock !== 0)
+    throw new GgufFault(`tensor ${name} has rows of ${dimensions[0]} values, which are no whole blocks of ${type.name}`);
+  return { values, bytes };
+};
+
+/** The library reads them one behind the other, each at the alignment. */
+const checkExtents = (
+  tensors: readonly PlacedTensor[],
+  { dataAt, alignment, fileBytes }: { readonly dataAt: number; readonly alignment: number; readonly fileBytes: number },
+): void => {
+  let next = 0;
   for (const { name, offset, bytes } of tensors) {
     const end = dataAt + offset + bytes;
-    if (end > size) throw new GgufFault(`the file is truncated: tensor ${name} ends at byte ${end}, the file at ${size}`);
+    if (end > fileBytes) throw new GgufFault(`the file is truncated: tensor ${name} ends at byte ${end}, the file at ${fileBytes}`);
+    if (offset !== next) throw new GgufFault(`tensor ${name} begins at ${offset} of the data, where ${next} is expected`);
+    next = aligned(offset + bytes, alignment);
   }
+  const behind = fileBytes - dataAt - next;
+  if (behind > bytesBehindMax) throw new GgufFault(`the file has ${behind} bytes behind its last tensor`);
 };
 
 const aligned = (position: number, alignment: number): number => Math.ceil(position / alignment) * alignment;

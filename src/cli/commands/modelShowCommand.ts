@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { describeBytes } from '../../base/index.js';
+import { type EngineMemory, estimateEngineMemory, type KnownModel } from '../../models/index.js';
+import { type ModelDescription, platformError } from '../../platform/index.js';
+import { checkModelFile } from '../../platform/node/index.js';
+import { isModelFile } from '../isModelFile.js';
+import { openModelRegistry } from '../openModelRegistry.js';
+import { printTable } from '../printTable.js';
+
+interface ShowFlags {
+  readonly sequences: number;
+  readonly context: number;
+  readonly json: boolean;
+}
+
+/** `ostraka model show NAME|FILE`: what the file says of itself, its digest, and what an engine with it would need. */
+export async function modelShowCommand(nameOrFile: string, flags: ShowFlags): Promise<void> {
+  const known = isModelFile(nameOrFile) ? undefined : await locate(nameOrFile);
+  const path = known?.path ?? resolve(nameOrFile);
+  const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${nameOrFile}: ${reason}`, { cause });
+  const { digest, description } = checkModelFile(path, refuse);
+  if (known !== undefined && known.digest !== digest)
+    throw refuse(`its SHA-256 is ${digest}, expected ${known.digest}; \`ostraka model verify ${known.name}\` says what to do`);
+  const memory = memoryOf(description, flags);
+  const shown = { name: known?.name ?? null, path, digest, ...description, memory };
+  if (flags.json) process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  else printTable(rowsOf(shown, flags));
+}
+
+const locate = async (name: string): Promise<KnownModel> => {
+  const model = await openModelRegistry().find(name);
+  if (model.isThere) return model;
+  const advice = model.origin === 'pinned' ? `\`ostraka model pull ${model.name}\` fetches it` : 'import it again';
+  throw platformError('MODEL_INVALID', `the file of ${model.name} is not on this machine: ${advice}`);
+};
+
+/** Of an engine that serves this chat model; encoders and adapters come beside one. */
+const memoryOf = (description: ModelDescription, { sequences, context }: ShowFlags): EngineMemory | null =>
+  description.isEncoder || description.type === 'adapter'
+    ? null
+    : estimateEngineMemory({ chat: description, sequences, contextTokens: context });
+
+const rowsOf = (
+  shown: ModelDescription & {
+    readonly name: string | null;
+    readonly path: string;
+    readonly digest: string;
+    readonly memory: EngineMemory | null;
+  },
+  flags: ShowFlags,
+): readonly (readonly string[])[] => {
+  const rows: [string, string][] = [
+    ['name', shown.name ?? '(a file)'],
+    ['path', shown.path],
+    ['SHA-256', shown.digest],
+    ['architecture', shown.type === 'adapter' ? `${shown.architecture} (LoRA adapter)` : shown.architecture],
+    ['made as', shown.label ?? ''],
+    ['parameters', `${(shown.parameters / 1e6).toFixed(1)} M`],
+    ['quantisation', shown.quantisation],
+    ['size', describeBytes(shown.fileBytes)],
+  ];
+  if (shown.type !== 'adapter') rows.push(...modelRows(shown));
+  if (shown.memory !== null) rows.push([`memory at ${flags.sequences} × ${flags.context} tokens`, memoryText(shown.memory)]);
+  return rows;
+};
+
+const modelRows = (shown: ModelDescription): [string, string][] => [
+  ['context', `${shown.contextTokensMax} tokens`],
+  ['layers', String(shown.layers)],
+  ['heads', `${shown.heads}, of keys ${shown.headsOfKeys}`],
+  ['vocabulary', `${shown.vocabulary} tokens`],
+  ['chat template', shown.hasChatTemplate ? 'yes' : 'no'],
+];
+
+const memoryText = ({ totalBytes, weightsBytes, cellsBytes, computeBytes, logitsBytes }: EngineMemory): string =>
+  `${describeBytes(totalBytes)}: weights ${describeBytes(weightsBytes)}, keys and values ${describeBytes(cellsBytes)}, ` +
+  `passes ${describeBytes(computeBytes + logitsBytes)}, the process itself`;

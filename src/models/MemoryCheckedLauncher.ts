@@ -1,0 +1,27 @@
+import type { EngineConfig, EngineLauncher, EngineProgress, LaunchedEngine, MemoryReader, ModelDescription } from '../platform/index.js';
+import { checkEngineMemory } from './checkEngineMemory.js';
+import { estimateEngineMemory } from './estimateEngineMemory.js';
+
+export interface MemoryCheckedLauncherParts {
+  readonly launcher: EngineLauncher;
+  readonly memory: MemoryReader;
+  /** What a model file says of itself. Errors: MODEL_INVALID. */
+  readonly describe: (path: string) => ModelDescription;
+}
+
+/** Starts no engine that cannot fit into memory: the system would end it, or another process, in the middle of work. Errors: MODEL_TOO_LARGE, MODEL_INVALID. */
+export class MemoryCheckedLauncher implements EngineLauncher {
+  readonly #parts: MemoryCheckedLauncherParts;
+
+  constructor(parts: MemoryCheckedLauncherParts) {
+    this.#parts = parts;
+  }
+
+  async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
+    const { launcher, memory, describe } = this.#parts;
+    const { sequences, contextTokens } = config;
+    const shape = { chat: describe(config.chatModel.path), embedding: describe(config.embeddingModel.path), sequences, contextTokens };
+    checkEngineMemory({ memory: estimateEngineMemory(shape), engines: 1, free: memory.read() });
+    return launcher.launch(config, signal, onProgress);
+  }
+}

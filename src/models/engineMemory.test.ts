@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EngineConfig, EngineLauncher, FreeMemory, LaunchedEngine, ModelDescription } from '../platform/index.js';
+import { checkEngineMemory } from './checkEngineMemory.js';
+import { type EngineShape, estimateEngineMemory } from './estimateEngineMemory.js';
+import { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
+
+const describedAs = (change: Partial<ModelDescription> = {}): ModelDescription => ({
+  type: 'model',
+  architecture: 'llama',
+  label: 'm',
+  parameters: 134_515_008,
+  quantisation: 'q8_0',
+  weightsBytes: 143_025_408,
+  fileBytes: 144_811_072,
+  contextTokensMax: 8192,
+  layers: 30,
+  embeddingLength: 576,
+  feedForwardLength: 1536,
+  heads: 9,
+  headsOfKeys: 3,
+  kvBytesPerToken: 23_040,
+  vocabulary: 49_152,
+  hasChatTemplate: true,
+  isEncoder: false,
+  ...change,
+});
+const shapes: fc.Arbitrary<EngineShape> = fc.record({
+  chat: fc
+    .record({ fileBytes: fc.integer({ min: 1e6, max: 1e12 }), kvBytesPerToken: fc.integer({ min: 1, max: 1e6 }), vocabulary: fc.nat(3e5) })
+    .map(describedAs),
+  embedding: fc.integer({ min: 1e6, max: 1e9 }).map((fileBytes) => describedAs({ fileBytes, isEncoder: true })),
+  sequences: fc.integer({ min: 1, max: 256 }),
+  contextTokens: fc.integer({ min: 256, max: 1_048_576 }),
+});
+const free = (bytes: number): FreeMemory => ({ bytes, bound: 'the machine' });
+
+describe('the memory of an engine before it is started (R18)', () => {
+  it('of the default models is what a warm engine was measured to hold, within 5 %', () => {
+    const embedding = describedAs({ fileBytes: 46_223_360, embeddingLength: 384, feedForwardLength: 1536, isEncoder: true });
+    const { totalBytes, cellsBytes } = estimateEngineMemory({ chat: describedAs(), embedding, sequences: 16, contextTokens: 2048 });
+    expect(cellsBytes).toBe(16 * 2048 * 23_040);
+    expect(Math.abs(totalBytes / (1_083_728 * 1024) - 1)).toBeLessThan(0.05);
+  });
+
+  it('is the sum of its parts and grows with every figure', () => {
+    fc.assert(
+      fc.property(shapes, (shape) => {
+        const { totalBytes, ...parts } = estimateEngineMemory(shape);
+        expect(totalBytes).toBe(Object.values(parts).reduce((sum, bytes) => sum + bytes, 0));
+        expect(Math.min(...Object.values(parts))).toBeGreaterThanOrEqual(0);
+        const larger = [
+          { ...shape, sequences: shape.sequences + 1 },
+          { ...shape, contextTokens: shape.contextTokens + 256 },
+          { ...shape, chat: describedAs({ ...shape.chat, fileBytes: shape.chat.fileBytes + 1 }) },
+        ];
+        for (const one of larger) expect(estimateEngineMemory(one).totalBytes).toBeGreaterThan(totalBytes);
+      }),
+    );
+  });
+
+  it('refuses exactly what does not fit, with both numbers, and shares the weights of several engines', () => {
+    fc.assert(
+      fc.property(shapes, fc.integer({ min: 1, max: 64 }), fc.integer({ min: 0, max: 1e13 }), (shape, engines, bytes) => {
+        const memory = estimateEngineMemory(shape);
+        const neededBytes = memory.weightsBytes + engines * (memory.totalBytes - memory.weightsBytes);
+        const check = () => checkEngineMemory({ memory, engines, free: free(bytes) });
+        if (neededBytes <= bytes) expect(check).not.toThrow();
+        else expect(check).toThrow(expect.objectContaining({ code: 'MODEL_TOO_LARGE', data: { neededBytes, freeBytes: bytes } }));
+        expect(() => checkEngineMemory({ memory, engines, free: undefined })).not.toThrow();
+      }),
+    );
+  });
+
+  it('an engine that does not fit is refused before its process is started, one that fits is started', async () => {
+    const launched: EngineConfig[] = [];
+    const launcher: EngineLauncher = {
+      launch: async (config) => {
+        launched.push(config);
+        return {} as LaunchedEngine;
+      },
+    };
+    let bytes = 1e9;
+    const checked = new MemoryCheckedLauncher({ launcher, memory: { read: () => free(bytes) }, describe: () => describedAs() });
+    const model = { name: 'm', path: 'm', digest: 'd' };
+    const config = { chatModel: model, embeddingModel: model, sequences: 16, contextTokens: 2048, threads: 1, queueRequestsMax: 1 };
+    const { signal } = new AbortController();
+    await expect(checked.launch(config, signal)).rejects.toMatchObject({
+      code: 'MODEL_TOO_LARGE',
+      message: expect.stringMatching(/needs about 1\.2 GB .* the machine has 1\.0 GB free.*--no-memory-check/),
+    });
+    expect(launched).toEqual([]);
+    bytes = 2e9;
+    await checked.launch(config, signal);
+    expect(launched).toEqual([config]);
+  });
+});
