@@ -67,7 +67,7 @@ export class Gateway {
   async start(address: { readonly host: string; readonly port: number }): Promise<{ readonly port: number }> {
     const { bodyBytesMax, bodyIdleMs, discardedBytesMax, answerIdleMs, answersUnsentBytesMax } = this.#options;
     const limits = { bodyBytesMax, bodyIdleMs, discardedBytesMax, answerIdleMs, answersUnsentBytesMax };
-    return this.#listener.listen({ ...address, ...limits, handler: this.handle, onRefused: this.refuse });
+    return this.#listener.listen({ ...address, ...limits, handler: this.handle, onRefused: this.refuse, isAlwaysServed });
   }
 
   async stop(): Promise<void> {
@@ -188,6 +188,9 @@ const splitDatabase = (path: string): { readonly database: string; readonly path
     throw gatewayError('REQUEST_MALFORMED', 'the database name in the path has an invalid percent-encoding');
   }
 };
+
+// A shard that refuses work because of its clients is alive: who watches it must not end it.
+const isAlwaysServed = (path: string): boolean => path.startsWith('/health/') || path === '/metrics';
 
 const refusedError = (status: number, reason: string): OstrakaError => {
   if (status === 405) return gatewayError('METHOD_NOT_ALLOWED', `the method is not supported: ${reason}`);

@@ -55,6 +55,8 @@ export interface HttpListener {
       readonly port: number;
       readonly handler: HttpHandler;
       readonly onRefused: (refusal: HttpRefusal) => HttpResponse;
+      /** Paths with small answers that are served even where too many bytes wait for clients: whether the server is alive, for one. */
+      readonly isAlwaysServed: (path: string) => boolean;
     } & HttpLimits,
   ): Promise<{ readonly port: number }>;
   /**

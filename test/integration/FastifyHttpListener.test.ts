@@ -51,6 +51,7 @@ const routes: readonly Route[] = [
     style: 'arango',
     handle: async ({ parameters }) => ({ status: 200, headers: {}, body: large(parameters['how']) }),
   },
+  { method: 'GET', pattern: '/health/live', style: 'openai', handle: async () => responses.json(200, { status: 'live' }) },
   { method: 'GET', pattern: '/slow', style: 'arango', handle: async () => ({ status: 200, headers: {}, body: slow() }) },
   { method: 'GET', pattern: '/_api/thing/:key', style: 'arango', handle: async ({ parameters }) => responses.arango(200, parameters) },
   {
@@ -374,6 +375,7 @@ describe('every answer of the HTTP surface has the shape of ArangoDB or of OpenA
       const refused = await ask('GET /_api/thing/a');
       expect(refused).toMatchObject({ status: 503, body: arango(503, 21002, 'ANSWERS_UNSENT') });
       expect(refused.headers).toContain('retry-after: 1');
+      expect(await ask('GET /health/live')).toMatchObject({ status: 200, body: { status: 'live' } });
       let tries = 0;
       while ((await ask('GET /_api/thing/a')).status === 503) tries++;
       expect(tries).toBeLessThan(10_000);

@@ -168,10 +168,11 @@ const answer = async (request: FastifyRequest, reply: FastifyReply, given: Servi
 const serve = async (request: FastifyRequest, { options, unsent }: Serving, { signal }: RunningRequest): Promise<Outcome> => {
   if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
     return { kind: 'refused', status: 400, reason: 'an HTTP/1.1 request needs a host header' };
-  if (unsent.isFull) return full;
+  const isFull = () => unsent.isFull && !options.isAlwaysServed(pathOf(urlOf(request.raw)));
+  if (isFull()) return full;
   const read = await readRequestBody(request.raw, options);
   if (read.kind !== 'whole') return read;
-  if (unsent.isFull) return full;
+  if (isFull()) return full;
   return { kind: 'answered', response: await options.handler(toHttpRequest(request, read.body, signal)) };
 };
 
