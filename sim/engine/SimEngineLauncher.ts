@@ -61,7 +61,7 @@ export class SimEngineLauncher implements EngineLauncher {
       pid: ++this.#launches,
       exited,
       ping: () => (pacer.isHung ? new Promise(() => undefined) : Promise.resolve()),
-      kill: () => void end('signal SIGKILL', true),
+      kill: () => void end('signal SIGKILL', false), // what makes it stand still here comes from outside
       stop: () => end('stopped', false),
     };
   }

@@ -463,6 +463,15 @@ describe('model calls', () => {
       },
     );
 
+    it('does not count what asking for a length never makes', async () => {
+      await cluster.collection(
+        'big',
+        Array.from({ length: 30 }, (_, i) => ({ _key: `b${i}`, text: 'x'.repeat(200_000) })),
+      );
+      const query = 'FOR d IN big RETURN DISTINCT LENGTH(d.text)';
+      expect((await cluster.run(query, { options: { memoryLimit: 40_000_000 } })).rows).toEqual([200_000]);
+    });
+
     it('counts the rows that a chain of lists copies', async () => {
       const chain = Array.from({ length: 300 }, (_, i) => `FOR x${i} IN 1..2`).join(' ');
       expect(await failureOf(cluster.run(`${chain} RETURN 1`, { options: { memoryLimit: 50_000_000 } }))).toMatchObject(refusal);

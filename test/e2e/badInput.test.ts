@@ -243,7 +243,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     [{ frobnicate: true }, 'frobnicate', 'unknown field frobnicate'],
     [{ stream_options: { include_usage: true } }, 'stream_options', 'stream_options needs stream: true'],
   ])('chat: %o names the field', async (body, param, message) => {
-    const error = { message, type: 'invalid_request_error', param, code: 'parameter_bad' };
+    const error = { message, type: 'invalid_request_error', param, code: 'parameter_bad', request_id: expect.stringMatching(/^req_/) };
     expect(await chat(body)).toEqual({ status: 400, body: { error } });
     expect((await chat({})).status).toBe(200);
   });
@@ -256,7 +256,13 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     expect(await chat({ model: 'nope' })).toEqual({
       status: 404,
       body: {
-        error: { message: 'no shard serves a chat model nope', type: 'invalid_request_error', param: null, code: 'model_unknown' },
+        error: {
+          message: 'no shard serves a chat model nope',
+          type: 'invalid_request_error',
+          param: null,
+          code: 'model_unknown',
+          request_id: expect.stringMatching(/^req_/),
+        },
       },
     });
     expect((await chat({})).status).toBe(200);

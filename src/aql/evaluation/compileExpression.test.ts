@@ -95,6 +95,8 @@ describe('functions', () => {
     ['CONCAT("a", null, 1, [2])', 'a1[2]'],
     ['CONCAT_SEPARATOR("-", "a", null, ["b", "c"])', 'a-b-c'],
     ['LENGTH("a😀")', 2],
+    ['CHAR_LENGTH("😀a😀")', 3],
+    ['LENGTH(CONCAT(SUBSTRING("😀", 0), "é"))', 2],
     ['LENGTH({a: 1})', 1],
     ['SUBSTRING("hello", -3, 2)', 'll'],
     ['SPLIT("a,b", ",")', ['a', 'b']],

@@ -201,14 +201,14 @@ function evaluated(definition: FunctionDefinition, values: readonly JsonValue[],
   }
 }
 
-/** Functions may split a text into its characters: the memory for texts beyond this length is counted as if they did. */
+/** Functions that walk may split a text into its characters: the memory for texts beyond this length is counted as if they did. */
 const shortTextCharacters = 65_536;
 const splitCharacterBytes = 24;
 
 function countArgument(value: JsonValue, walks: boolean, context: EvaluationContext): void {
   if (typeof value === 'string') {
     context.step(textSteps.ofWalk(value.length));
-    if (value.length <= shortTextCharacters) return;
+    if (!walks || value.length <= shortTextCharacters) return;
     context.step(textSteps.ofWalk(value.length)); // of the memory that its characters take
     context.allocate(splitCharacterBytes * value.length);
   } else if (walks) countNodes(value, context);

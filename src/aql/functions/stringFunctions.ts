@@ -28,12 +28,23 @@ const joined = (parts: readonly string[], separator: string, context: Evaluation
   return isBounded(length, context) ? parts.join(separator) : null;
 };
 
+/** Without making them. */
+const charactersIn = (value: string): number => {
+  let count = value.length;
+  for (let at = 0; at < value.length - 1; at++) {
+    const isPair = (value.charCodeAt(at) & 0xfc00) === 0xd800 && (value.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+    if (isPair) at++;
+    if (isPair) count--;
+  }
+  return count;
+};
+
 const lengthOf = (value: JsonValue): number => {
   if (value === null) return 0;
   if (isArray(value)) return value.length;
   if (isObject(value)) return Object.keys(value).length;
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return characters(toText(value)).length;
+  return charactersIn(toText(value));
 };
 
 const substring = (values: Arguments): JsonValue => {
@@ -101,7 +112,7 @@ const substitute = (values: Arguments, context: EvaluationContext): string => {
 const contains = (values: Arguments): JsonValue => {
   const at = text(values, 0).indexOf(text(values, 1));
   if (!isTrue(argumentOr(values, 2, false))) return at >= 0;
-  return at < 0 ? -1 : characters(text(values, 0).slice(0, at)).length;
+  return at < 0 ? -1 : charactersIn(text(values, 0).slice(0, at));
 };
 
 const find = (values: Arguments, last: boolean): number => {
@@ -110,7 +121,7 @@ const find = (values: Arguments, last: boolean): number => {
   const end = values[3] === undefined || values[3] === null ? all.length : toNumber(values[3]) + 1;
   const part = all.slice(start, end).join('');
   const at = last ? part.lastIndexOf(text(values, 1)) : part.indexOf(text(values, 1));
-  return at < 0 ? -1 : start + characters(part.slice(0, at)).length;
+  return at < 0 ? -1 : start + charactersIn(part.slice(0, at));
 };
 
 const startsWith = (values: Arguments): boolean => {
@@ -200,7 +211,7 @@ export const stringFunctions: FunctionTable = {
   CONCAT_SEPARATOR: pure(2, many, concatSeparator),
   LENGTH: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
   COUNT: shallow(1, 1, ([value]) => lengthOf(value as JsonValue)),
-  CHAR_LENGTH: pure(1, 1, (values) => characters(text(values, 0)).length),
+  CHAR_LENGTH: shallow(1, 1, (values) => charactersIn(text(values, 0))),
   LOWER: pure(1, 1, (values) => text(values, 0).toLowerCase()),
   UPPER: pure(1, 1, (values) => text(values, 0).toUpperCase()),
   SUBSTRING: pure(2, 3, substring),

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
 import {
   type EngineConfig,
@@ -60,6 +61,16 @@ export class ChildEngineLauncher implements EngineLauncher {
 
 /** What a fault of native code ends a process with. */
 const faultSignals: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGTRAP', 'SIGSYS']);
+
+/** Stopped by a signal, as the system tells it; false where it does not. */
+const isStopped = (pid: number): boolean => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+  } catch {
+    return false; // not Linux, or gone
+  }
+};
 
 class EngineChild {
   readonly exited: Promise<EngineExit>;
@@ -136,9 +147,9 @@ class EngineChild {
     clearTimeout(timer);
   }
 
-  /** Kills one that stands still: what it runs may be the cause. */
+  /** Kills one that stands still: what it runs may be the cause, unless somebody stopped it. */
   killHung(): void {
-    this.#hung = true;
+    this.#hung = !isStopped(this.pid);
     this.kill();
   }
 
