@@ -365,6 +365,11 @@ describe('JSON schema as a constraint', () => {
   }));
   const list = { type: 'object', properties: { next: { $ref: '#/$defs/list' }, value: { type: 'integer' } } };
 
+  it('is compared with an evaluator that ends where a reference goes in a circle', () => {
+    const circle = { anyOf: [{ allOf: [{ $ref: '#' }, { type: 'string' }] }, { type: 'null' }] };
+    expect([null, 'a', 1].map((value) => isValid(value, circle))).toEqual([true, false, false]);
+  });
+
   it('answers of random schemas from random tokens parse, are valid, and come to no dead end', { timeout: 120_000 }, () => {
     let [compiled, ended] = [0, 0];
     fc.assert(

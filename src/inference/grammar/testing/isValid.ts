@@ -63,8 +63,20 @@ const checks: { readonly [keyword: string]: Check } = {
   $defs: () => true,
 };
 
-/** For tests: an evaluator of the schemas that tests write, by the letter of the specification and without a word in common with the compiler. */
+/** Schemas that are being looked at, each with its value. */
+const underWay: (readonly [schema: JsonValue, value: JsonValue])[] = [];
+
+/**
+ * For tests: an evaluator of the schemas that tests write, by the letter of the specification and without a word in common with the
+ * compiler. A reference that comes back to the same value has gone in a circle and proves nothing: nothing satisfies it.
+ */
 export function isValid(value: JsonValue, schema: JsonValue, root: JsonValue = schema): boolean {
   if (typeof schema === 'boolean') return schema;
-  return Object.entries(schema as Node).every(([keyword, given]) => (checks[keyword] as Check)(value, given, schema as Node, root));
+  if (underWay.some(([one, seen]) => one === schema && seen === value)) return false;
+  underWay.push([schema, value]);
+  try {
+    return Object.entries(schema as Node).every(([keyword, given]) => (checks[keyword] as Check)(value, given, schema as Node, root));
+  } finally {
+    underWay.pop();
+  }
 }
