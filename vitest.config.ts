@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 const common = { pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 60_000 };
 
-// Groups run one after the other. Files that need one core each share both; the simulator measures its CPU time and the processes of an
-// end-to-end test keep both cores busy, so that these run alone.
+// Groups run one after the other. Unit tests share both cores; engines, the simulator, which measures its CPU time, and the processes of an
+// end-to-end test run alone.
 const group = (groupOrder: number, maxWorkers: number) => ({ ...common, maxWorkers, sequence: { groupOrder } });
 
 export default defineConfig({
@@ -12,7 +12,7 @@ export default defineConfig({
       { test: { ...group(0, 2), name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
       {
         test: {
-          ...group(1, 2),
+          ...group(1, 1),
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           testTimeout: 60_000,
