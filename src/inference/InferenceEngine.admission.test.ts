@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
+import { withMethods } from '../../test/support/withMethods.js';
 import { type GenerateRequest, plainSampling, type StepBackend } from '../platform/index.js';
 import { NodeRandom, PinoLogger } from '../platform/node/index.js';
 
@@ -92,17 +93,12 @@ describe('InferenceEngine admits requests (R19)', () => {
   it('shares no prefix and says what it does not keep on a machine whose bits depend on the cut of a prompt', async () => {
     const trembling = (backend: StepBackend): StepBackend => {
       let off = 0;
-      return new Proxy(backend, {
-        get: (target, name) => {
-          if (name === 'decode')
-            return (rows: Parameters<StepBackend['decode']>[0]) => {
-              off = rows.length === 64 ? 1 : 0;
-              target.decode(rows);
-            };
-          if (name === 'logits') return (row: number) => target.logits(row).map((logit) => logit + off);
-          const value: unknown = Reflect.get(target, name, target);
-          return typeof value === 'function' ? value.bind(target) : value;
+      return withMethods(backend, {
+        decode: (rows) => {
+          off = rows.length === 64 ? 1 : 0;
+          backend.decode(rows);
         },
+        logits: (row) => backend.logits(row).map((logit) => logit + off),
       });
     };
     const engine = open({ wrap: trembling, inference: { selfCheck: true } });

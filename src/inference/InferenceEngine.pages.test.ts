@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openToyEngine } from '../../sim/engine/index.js';
+import { withMethods } from '../../test/support/withMethods.js';
 import { type GenerateEvent, type GenerateRequest, plainSampling, platformError, type StepBackend } from '../platform/index.js';
 import { NodeRandom, PinoLogger } from '../platform/node/index.js';
 import type { InferenceOptions } from './options.js';
@@ -156,15 +157,10 @@ it.each(['exportSequence', 'importSequence'] as const)(
   async (method) => {
     let failures = 0;
     const broken = (backend: StepBackend): StepBackend =>
-      new Proxy(backend, {
-        get: (target, name) => {
-          if (name === method)
-            return () => {
-              failures++;
-              throw method === 'exportSequence' ? new RangeError('no memory') : platformError('KV_STATE_INVALID', 'not taken');
-            };
-          const value: unknown = Reflect.get(target, name, target);
-          return typeof value === 'function' ? value.bind(target) : value;
+      withMethods(backend, {
+        [method]: () => {
+          failures++;
+          throw method === 'exportSequence' ? new RangeError('no memory') : platformError('KV_STATE_INVALID', 'not taken');
         },
       });
     const [well, toy] = [open({}, 4), open({ sequenceTurnMs: 100, sequenceTurnTokensMin: 2 }, 2, broken)];

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
+import { withMethods } from '../../test/support/withMethods.js';
 import {
   type GenerateEvent,
   type GenerateRequest,
@@ -35,13 +36,7 @@ async function read(events: AsyncIterable<GenerateEvent>): Promise<Answer> {
 
 /** The backend with one method replaced. */
 function intercept<Name extends keyof StepBackend>(backend: StepBackend, replaced: Name, method: StepBackend[Name]): StepBackend {
-  return new Proxy(backend, {
-    get: (target, name) => {
-      if (name === replaced) return method;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return withMethods(backend, { [replaced]: method } as Partial<StepBackend>);
 }
 
 describe('InferenceEngine on the toy model', () => {

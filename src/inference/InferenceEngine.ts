@@ -258,7 +258,7 @@ export class InferenceEngine implements ModelService {
   async #run(): Promise<void> {
     try {
       await this.#parts.pacer.after(nothing); // requests of one moment are admitted together
-      while (this.#scheduler.load().pendingLlmRequests > 0 || this.#embeddings.length > 0) {
+      while (this.#scheduler.pendingRequests > 0 || this.#embeddings.length > 0) {
         await this.#timedCycle();
       }
     } catch (thrown) {

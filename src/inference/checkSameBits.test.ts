@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToyStepBackend } from '../../sim/engine/index.js';
+import { withMethods } from '../../test/support/withMethods.js';
 import type { BackendRow, StepBackend } from '../platform/index.js';
 import { checkSameBits } from './checkSameBits.js';
 
@@ -9,17 +10,12 @@ const open = (sequences = 4): StepBackend => new ToyStepBackend({ sequences, con
 function tremble(differs: (rows: readonly BackendRow[]) => boolean): StepBackend {
   const backend = open();
   let off = 0;
-  return new Proxy(backend, {
-    get: (target, name) => {
-      if (name === 'decode')
-        return (rows: readonly BackendRow[]) => {
-          off = differs(rows) ? 1e-7 : 0;
-          target.decode(rows);
-        };
-      if (name === 'logits') return (row: number) => target.logits(row).map((logit) => Math.fround(logit * (1 + off) + off));
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+  return withMethods(backend, {
+    decode: (rows) => {
+      off = differs(rows) ? 1e-7 : 0;
+      backend.decode(rows);
     },
+    logits: (row) => backend.logits(row).map((logit) => Math.fround(logit * (1 + off) + off)),
   });
 }
 

@@ -43,6 +43,10 @@ export class CrashSuspects {
       });
   }
 
+  get isEmpty(): boolean {
+    return this.#suspects.size === 0;
+  }
+
   isSuspect(digest: string): boolean {
     return this.#suspects.has(digest);
   }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickClock, SimEngineLauncher, simStepCost, toyEngineConfig } from '../../sim/engine/index.js';
+import { withMethods } from '../../test/support/withMethods.js';
 import { type EngineLauncher, type GenerateRequest, type LaunchedEngine, plainSampling, platformError } from '../platform/index.js';
 import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/index.js';
 import { EngineSupervisor } from './EngineSupervisor.js';
@@ -39,14 +40,7 @@ describe('EngineSupervisor keeps away a request that ends engines (R18)', () => 
           yield event;
         }
       };
-      const modelService = new Proxy(engine.modelService, {
-        get: (target, name) => {
-          if (name === 'generate') return generate;
-          const value: unknown = Reflect.get(target, name, target);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
-      return { ...engine, modelService };
+      return { ...engine, modelService: withMethods(engine.modelService, { generate }) };
     };
     const launcher: EngineLauncher = {
       launch: async (engineConfig, stop) => {

@@ -26,8 +26,8 @@ import {
 } from '../platform/index.js';
 import { CrashSuspects } from './CrashSuspects.js';
 import { describeProgress } from './describeProgress.js';
-import { digestOfRequest } from './digestOfRequest.js';
 import { EngineHeartbeat } from './EngineHeartbeat.js';
+import { lazyDigest } from './lazyDigest.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
 import type { EngineOptions } from './options.js';
 import { QueueTimes } from './QueueTimes.js';
@@ -55,7 +55,7 @@ interface WantedAdapter {
 /** A request on an engine. */
 interface Run {
   readonly engine: LaunchedEngine;
-  readonly digest: string | undefined;
+  readonly digest: (() => string) | undefined;
   /** Of a suspect: no other one runs. */
   readonly alone: boolean;
   /** Lets the next suspect run. */
@@ -163,7 +163,7 @@ export class EngineSupervisor implements ModelService {
 
   /** On this engine or, when it is lost before any text, on the next. */
   async *#generateOnAny(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
-    const digest = digestOfRequest(request);
+    const digest = lazyDigest(request);
     let admitted = false;
     let textSeen = false;
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
@@ -176,7 +176,7 @@ export class EngineSupervisor implements ModelService {
           textSeen ||= event.kind === 'text';
           yield again;
         }
-        this.#suspects.answered(digest);
+        this.#answered(digest);
         return;
       } catch (error) {
         this.#noticeLoss(engine, error);
@@ -188,11 +188,11 @@ export class EngineSupervisor implements ModelService {
   }
 
   embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
-    return this.#retrying(signal, (service) => service.embed(request, signal), digestOfRequest(request));
+    return this.#retrying(signal, (service) => service.embed(request, signal), lazyDigest(request));
   }
 
   rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
-    return this.#retrying(signal, (service) => service.rerank(request, signal), digestOfRequest(request));
+    return this.#retrying(signal, (service) => service.rerank(request, signal), lazyDigest(request));
   }
 
   tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
@@ -242,12 +242,12 @@ export class EngineSupervisor implements ModelService {
   }
 
   /** With `digest`, what may be the reason of a loss. */
-  async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>, digest?: string): Promise<Value> {
+  async #retrying<Value>(signal: AbortSignal, ask: (service: ModelService) => Promise<Value>, digest?: () => string): Promise<Value> {
     for (let retriesLeft = this.#parts.options.requestRetriesMax; ; retriesLeft--) {
       const run = await this.#begin(digest, signal);
       try {
         const value = await ask(run.engine.modelService);
-        if (digest !== undefined) this.#suspects.answered(digest);
+        if (digest !== undefined) this.#answered(digest);
         return value;
       } catch (error) {
         this.#noticeLoss(run.engine, error);
@@ -259,14 +259,23 @@ export class EngineSupervisor implements ModelService {
   }
 
   /** An engine for a request, once it may run. Errors: REQUEST_QUARANTINED, ENGINE_LOADING. */
-  async #begin(digest: string | undefined, signal: AbortSignal): Promise<Run> {
+  async #begin(digest: (() => string) | undefined, signal: AbortSignal): Promise<Run> {
     const engine = await this.#whenReady(signal);
     const free: Run = { engine, digest, alone: false, leave: () => undefined };
     if (digest === undefined) return free;
-    this.#suspects.check(digest, this.#parts.clock.monotonicMs());
-    const run = this.#suspects.isSuspect(digest) ? { ...free, ...(await this.#beginAlone(digest, signal)) } : free;
+    const run = this.#suspects.isEmpty ? free : { ...free, ...(await this.#beginSuspected(digest(), signal)) };
     this.#runs.get(run.engine)?.add(run);
     return run;
+  }
+
+  /** Nothing to change of a request that is not suspected itself. */
+  async #beginSuspected(digest: string, signal: AbortSignal): Promise<Partial<Run>> {
+    this.#suspects.check(digest, this.#parts.clock.monotonicMs());
+    return this.#suspects.isSuspect(digest) ? this.#beginAlone(digest, signal) : {};
+  }
+
+  #answered(digest: () => string): void {
+    if (!this.#suspects.isEmpty) this.#suspects.answered(digest());
   }
 
   async #beginAlone(digest: string, signal: AbortSignal): Promise<Pick<Run, 'engine' | 'alone' | 'leave'>> {
@@ -326,7 +335,9 @@ export class EngineSupervisor implements ModelService {
   }
 
   #suspect(engine: LaunchedEngine): void {
-    const runs = [...(this.#runs.get(engine) ?? [])].flatMap(({ digest, alone }) => (digest === undefined ? [] : [{ digest, alone }]));
+    const runs = [...(this.#runs.get(engine) ?? [])].flatMap(({ digest, alone }) =>
+      digest === undefined ? [] : [{ digest: digest(), alone }],
+    );
     this.#suspects.crashed(runs, this.#parts.clock.monotonicMs());
   }
 

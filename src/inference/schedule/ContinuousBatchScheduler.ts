@@ -197,12 +197,17 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     return [...this.#running(), ...this.#queue.values()];
   }
 
+  /** Requests that wait or run. */
+  get pendingRequests(): number {
+    return this.#queue.length + this.#running().length;
+  }
+
   load(): LoadReport {
     const running = this.#running();
     const samples = this.#queueMsSamples;
     const adapters = new Set(running.flatMap(({ adapterDigest }) => adapterDigest ?? []));
     return {
-      pendingLlmRequests: this.#queue.length + running.length,
+      pendingLlmRequests: this.pendingRequests,
       avgLlmQueueMs: samples.length === 0 ? 0 : samples.reduce((sum, sample) => sum + sample, 0) / samples.length,
       activeLoraAdapters: [...adapters].sort(),
       sequencesTotal: this.#bounds.sequences,
