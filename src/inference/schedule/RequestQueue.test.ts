@@ -93,12 +93,15 @@ describe('RequestQueue', () => {
     });
     fc.assert(
       fc.property(stream, fc.constantFrom('a', 'z'), (others, owner) => {
-        const queue = open(10_000);
+        const queue = open(20_000);
         const low = waiting('low', 0, owner);
         queue.push(low);
         let served = false;
-        // Of its owner's requests those less than three levels (30 turns) younger may go first, and each of the others has one turn in between.
-        for (let turn = 0; turn <= 110 * others.length && !served; turn++) {
+        // Of its owner's own requests those less than three levels (30 turns) younger may go first. Each of them, and the low one, waits until
+        // its owner has stood back for three levels at most, and then for one turn of each other owner.
+        const first = 31 * others.filter((other) => other.owner === owner).length;
+        const turnsMax = (first + 1) * (31 + others.length);
+        for (let turn = 0; turn <= turnsMax && !served; turn++) {
           const nowMs = turn * 100;
           for (const other of others) queue.push(waiting(other.priority as 'critical', nowMs, other.owner));
           served = take(queue, nowMs, 10) === low;
