@@ -149,6 +149,43 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
       expect(() => backend.importSequence(0, state, 200)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
     });
 
+    it('has moved and copied at once: what comes after, before the next decode, meets the finished contents', () => {
+      const whole = prefill(0, [200]);
+      const state = backend.exportSequence(0);
+      const fillWithOthers = (): void => {
+        for (const sequence of [1, 2, 3]) {
+          backend.truncateSequence(sequence, 0);
+          const others = rowsOf(sequence, 0, 150).map((row) => ({ ...row, token: prompt[199 - row.position] as number }));
+          backend.decode(others);
+          if (sequence > 1) backend.truncateSequence(sequence, 0);
+        }
+      };
+      const steps: readonly (readonly [string, () => void, number])[] = [
+        ['an empty sequence moved, its new id filled', () => backend.moveSequence(2, 3), 3],
+        ['a sequence copied, its copy removed and filled', () => backend.copySequence(1, 3), 3],
+        ['a sequence moved, its old id filled', () => backend.moveSequence(1, 3), 1],
+        ['a sequence moved on, the id between filled', () => [backend.moveSequence(1, 2), backend.moveSequence(2, 3)], 2],
+      ];
+      for (const [title, step, filled] of steps) {
+        fillWithOthers();
+        step();
+        backend.truncateSequence(filled, 0);
+        backend.importSequence(filled, state, 200);
+        backend.truncateSequence(filled, 100);
+        backend.decode(rowsOf(filled, 100, 200));
+        expect(
+          backend.logits(99).every((logit, token) => logit === whole[token]),
+          title,
+        ).toBe(true);
+      }
+      fillWithOthers();
+      backend.copySequence(1, 2);
+      const copied = backend.exportSequence(2);
+      backend.importSequence(3, copied, 150);
+      backend.decode([next(1, 150), next(3, 150)]);
+      expect(backend.logits(1).slice(), 'a copy exported').toEqual(backend.logits(0).slice());
+    });
+
     it('refuses a state that is cut off, of another length or no state, and stays usable', () => {
       const whole = prefill(0, [200]);
       const state = backend.exportSequence(0);

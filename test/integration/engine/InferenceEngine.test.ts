@@ -67,6 +67,15 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     expect(await Promise.all(staggered)).toEqual(alone);
   });
 
+  it('gives a known prompt that is moved before its first row the same text (R20, R22)', { timeout: 60_000 }, async () => {
+    const [known, other] = [request(questions[5] as string), request(`Quite another matter. ${questions[4]}`)];
+    const alone = await answer(known);
+    await Promise.all([answer(request('Say hi.')), answer(other)]); // other rows where the known ones will be put
+    const endsAtOnce = request('Say hi.', { sampling: { ...greedy, tokensMax: 1 } });
+    const [, moved] = await Promise.all([answer(endsAtOnce), answer(known)]);
+    expect(moved).toBe(alone);
+  });
+
   it('gives the same text for the same seed alone and under load, another for another seed (R22)', { timeout: 120_000 }, async () => {
     const sampling = {
       ...greedy,

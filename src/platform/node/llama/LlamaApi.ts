@@ -193,7 +193,6 @@ export interface LlamaApi {
   readonly quantizeDefaults: () => QuantizeParams;
   readonly quantize: (from: string, to: string, params: QuantizeParams) => number;
   /** Only whole sequences (from -1 to -1): a range ends the process when each sequence has a cache of its own. */
-  readonly copySequence: (memory: Pointer, source: number, target: number, from: -1, to: -1) => void;
   readonly lastPositionOfSequence: (memory: Pointer, sequence: number) => number;
   readonly stateSize: (context: Pointer, sequence: number) => number | bigint;
   /** Bytes written, or read; 0 = refused. */
@@ -298,7 +297,6 @@ function bindApi(library: LibraryHandle): LlamaApi {
     removeFromSequence: bind('memory_seq_rm', 'bool', ['void*', 'int32', 'int32', 'int32']),
     quantizeDefaults: bind('model_quantize_default_params', quantizeParams, []),
     quantize: bind('model_quantize', 'uint32', ['str', 'str', koffi.pointer(quantizeParams)]),
-    copySequence: bind('memory_seq_cp', 'void', ['void*', 'int32', 'int32', 'int32', 'int32']),
     lastPositionOfSequence: bind('memory_seq_pos_max', 'int32', ['void*', 'int32']),
     stateSize: bind('state_seq_get_size', 'size_t', ['void*', 'int32']),
     getState: bind('state_seq_get_data', 'size_t', ['void*', 'uint8*', 'size_t', 'int32']),

@@ -113,8 +113,9 @@ export class LlamaStepBackend implements StepBackend {
     this.#checkSequence(from);
     this.#checkSequence(to);
     assert(from !== to && this.#lengths[to] === 0, 'a sequence is copied to an empty id', { from, to });
-    this.#model.api.copySequence(this.#memory, from, to, -1, -1);
-    this.#lengths[to] = this.#lengths[from] as number;
+    const length = this.#lengths[from] as number;
+    // By way of bytes: the library's own copy waits for the next decode, and would then overwrite what was put into `to` since.
+    if (length > 0) this.importSequence(to, this.exportSequence(from), length);
   }
 
   sequenceLength(sequence: number): number {
