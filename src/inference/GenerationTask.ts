@@ -125,6 +125,10 @@ export class GenerationTask implements ScheduledRequest {
     return this.#sampling.ignoreEnd;
   }
 
+  get answer(): readonly number[] {
+    return this.#answer;
+  }
+
   /** Tokens of the answer so far. */
   get answerTokens(): number {
     return this.#answer.length;

@@ -131,6 +131,32 @@ it('says how many prompt tokens were not computed, and computes at least 64', as
   await toy.engine.close(new Error('test is over'));
 });
 
+it.each([false, true])(
+  'a next turn takes over the rows of the answer before it only where that is asked for (answerRowsReused %s)',
+  async (answerRowsReused) => {
+    const toy = open({ answerRowsReused }, 2);
+    expect(toy.engine.abilities.sameTextUnderLoad).toBe(!answerRowsReused);
+    const prompt = 'the beginning of a conversation that goes on for a while, and on, and on '.repeat(2);
+    const ask = async (text: string) => {
+      const sampling = { ...plainSampling, tokensMax: 150, ignoreEnd: true };
+      let said = '';
+      for await (const event of toy.engine.generate(
+        { requestId: 'r', model: 'default', messages: [], prompt: text, priority: 'normal', sampling },
+        new AbortController().signal,
+      )) {
+        if (event.kind === 'text') said += event.text;
+        if (event.kind === 'finished') return { said, usage: event.usage };
+      }
+      throw new Error('no end');
+    };
+    const first = await ask(prompt);
+    const second = await ask(`${prompt}${first.said}${' And then, what was it that came after all of this? '.repeat(2)}`);
+    if (answerRowsReused) expect(second.usage.cachedTokens).toBeGreaterThan(first.usage.promptTokens + 64);
+    else expect(second.usage.cachedTokens).toBeLessThanOrEqual(first.usage.promptTokens);
+    await toy.engine.close(new Error('test is over'));
+  },
+);
+
 it('runs a request beside one of a higher priority later, where it stopped, and everyone when more wait than there are sequences', async () => {
   const toy = open({ sequenceTurnMs: 100 }, 1);
   const ask = (tail: string, priority: Work['priority']) =>

@@ -75,7 +75,7 @@ export class InferenceEngine implements ModelService {
     this.#parts = parts;
     const broken = options.selfCheck ? checkSameBits(stepBackend) : undefined;
     if (broken !== undefined) parts.logger.error('inference.same_bits_broken', { what: broken });
-    this.abilities = { sameTextUnderLoad: broken === undefined, adapters: true };
+    this.abilities = { sameTextUnderLoad: broken === undefined && !options.answerRowsReused, adapters: true };
     this.#prompts = new PromptEncoder(stepBackend);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
@@ -83,6 +83,8 @@ export class InferenceEngine implements ModelService {
     this.#pages = new PagedKVCache({
       backend: stepBackend,
       logger: parts.logger,
+      clock: parts.clock,
+      copyCostWeight: options.stepCostWeight,
       storeBytesMax: options.kvStoreBytesMax,
       cellPagesMax: Math.min(options.kvCellPagesMax, sequences * pagesOf(stepBackend.facts.contextTokens)),
       // Where bits depend on how a prompt is cut, a shared prefix would give other answers than none.
@@ -300,7 +302,7 @@ export class InferenceEngine implements ModelService {
   #preempt(nowMs: number): void {
     const task = this.#scheduler.preemption(nowMs, { free: this.#pages.cells.free, canKeep: (rows) => this.#pages.canKeep(rows) });
     if (task === undefined) return;
-    task.suspended = this.#pages.suspend(task.sequence);
+    task.suspended = this.#pages.suspend(task.sequence, this.#scheduler.recomputeMs(task));
     this.#scheduler.suspend(task, nowMs);
     this.#preemptions++;
   }
@@ -426,7 +428,7 @@ export class InferenceEngine implements ModelService {
     if (task.retired) return;
     task.retired = true;
     const sequence = this.#scheduler.remove(task);
-    if (sequence !== noSequence) this.#pages.close(sequence);
+    if (sequence !== noSequence) this.#pages.close(sequence, this.#parts.options.answerRowsReused ? task.answer : undefined);
     if (task.suspended !== undefined) this.#pages.discard(task.suspended);
     if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
   }

@@ -92,6 +92,12 @@ export const inferenceOptions = z.strictObject({
     .describe('pages of 16 tokens that running requests may hold together; the context bounds them in any case'),
   kvHeadroomPages: z.int().min(0).default(0).describe('free pages below which the youngest request of the lowest priority is suspended'),
   prefixTokensMin: z.int().min(64).default(64).describe('tokens of a shared prefix below which it is computed again'),
+  answerRowsReused: z
+    .boolean()
+    .default(false)
+    .describe(
+      'a next turn of a conversation takes over the rows of the answer before it: sooner, but they come out of other calls than rows of a prompt, so that its text is no longer promised to be that of a cold run',
+    ),
   queueAgeingMs: z.int().min(1).default(2000).describe('waiting time that counts as one level of priority, ms'),
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),

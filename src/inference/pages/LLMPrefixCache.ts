@@ -68,6 +68,11 @@ export class LLMPrefixCache {
     if (source.kind === 'blob') this.#ofBlob.set(source.blob, prefix);
   }
 
+  /** Buffers that are not needed beside this prefix, which has their rows, too: those of a conversation's earlier turns. */
+  buffersCoveredBy(prefix: CachedPrefix): readonly KvBlob[] {
+    return this.#tree.coveredBy(prefix).flatMap(({ source }) => (source.kind === 'blob' ? [source.blob] : []));
+  }
+
   remove(prefix: CachedPrefix): void {
     this.#tree.remove(prefix);
     if (prefix.source.kind === 'blob') this.#ofBlob.delete(prefix.source.blob);

@@ -1,5 +1,6 @@
 import { assert, toOstrakaError } from '../../base/index.js';
-import type { Logger, PageCounts, PrefixOutcome, StepBackend } from '../../platform/index.js';
+import type { Clock, Logger, PageCounts, PrefixOutcome, StepBackend } from '../../platform/index.js';
+import { CopyCosts } from './CopyCosts.js';
 import { type KvBlob, KvBlobStore } from './KvBlobStore.js';
 import { type CachedPrefix, LLMPrefixCache } from './LLMPrefixCache.js';
 import { pagesOf } from './pagesOf.js';
@@ -12,6 +13,9 @@ type Backend = Pick<
 export interface PagedKVCacheParts {
   readonly backend: Backend;
   readonly logger: Logger;
+  readonly clock: Clock;
+  /** Weight of the newest copy in the moving means of what copies cost. */
+  readonly copyCostWeight: number;
   /** Bytes of host memory for cached prefixes and suspended requests. */
   readonly storeBytesMax: number;
   /** Pages of the model's own cells that requests may hold together; the rest is never filled. */
@@ -44,12 +48,14 @@ export class PagedKVCache {
   readonly #parts: PagedKVCacheParts;
   readonly #store: KvBlobStore;
   readonly #prefixes: LLMPrefixCache;
+  readonly #copyCosts: CopyCosts;
   readonly #lookups = { hit: 0, short: 0, unknown: 0, scope: 0, refused: 0 };
   readonly #held = new Map<number, HeldSequence>();
 
   constructor(parts: PagedKVCacheParts) {
     this.#parts = parts;
     this.#prefixes = new LLMPrefixCache(parts.reuseTokensMin);
+    this.#copyCosts = new CopyCosts(parts.copyCostWeight);
     this.#store = new KvBlobStore({
       bytesMax: parts.storeBytesMax,
       bytesPerToken: parts.backend.facts.kvBytesPerToken,
@@ -114,11 +120,14 @@ export class PagedKVCache {
     held.prefix = this.#prefixes.add(held.scope, held.prompt, { kind: 'sequence', sequence });
   }
 
-  /** The request has ended: its prompt rows are kept for others where there is room, its sequence is empty afterwards. */
-  close(sequence: number): void {
+  /**
+   * The request has ended: its prompt rows are kept for others where there is room, and those of its answer, when one is given; its
+   * sequence is empty afterwards.
+   */
+  close(sequence: number, answer?: readonly number[]): void {
     const held = this.#held.get(sequence);
     if (held === undefined) return; // dropped before
-    const { prefix } = held;
+    const prefix = answer === undefined ? held.prefix : this.#withAnswer(sequence, held, answer);
     if (prefix !== undefined && !this.#keep(sequence, prefix)) this.#prefixes.remove(prefix);
     this.#empty(sequence);
   }
@@ -135,11 +144,16 @@ export class PagedKVCache {
     return this.#store.hasRoomFor(tokens);
   }
 
-  /** Takes the request's rows out of its sequence, into a buffer where there is room. */
-  suspend(sequence: number): SuspendedRows {
+  /**
+   * Takes the request's rows out of its sequence: into a buffer where there is room and that costs less than `recomputeMs`, what it would
+   * cost to compute them again (undefined: not known yet).
+   */
+  suspend(sequence: number, recomputeMs: number | undefined): SuspendedRows {
     const { tokens, prefix } = this.#holderOf(sequence);
     if (prefix !== undefined) this.#prefixes.remove(prefix);
-    const blob = tokens > 0 ? this.#export(sequence, tokens, 'held') : undefined;
+    const keepMs = this.#copyCosts.keepMs(tokens) ?? 0;
+    const isKept = tokens > 0 && keepMs <= (recomputeMs ?? Number.POSITIVE_INFINITY);
+    const blob = isKept ? this.#export(sequence, tokens, 'held') : undefined;
     this.#empty(sequence);
     return { blob };
   }
@@ -179,21 +193,34 @@ export class PagedKVCache {
     assert(free >= 0 && held + cached + free === total, 'free + cached + held = total', { total, held, cached, free });
   }
 
+  #withAnswer(sequence: number, { scope, prompt, tokens, prefix }: HeldSequence, answer: readonly number[]): CachedPrefix | undefined {
+    if (tokens <= prompt.length || !this.#parts.backend.facts.cutsAnywhere) return prefix;
+    if (prefix !== undefined) this.#prefixes.remove(prefix);
+    const all = Int32Array.from([...prompt, ...answer.slice(0, tokens - prompt.length)]);
+    return this.#prefixes.add(scope, all, { kind: 'sequence', sequence });
+  }
+
   /** False when there is no room, or the model gives no bytes: nobody shares the prompt then. */
   #keep(sequence: number, prefix: CachedPrefix): boolean {
     const tokens = prefix.tokens.length;
     if (!this.#store.hasRoomFor(tokens)) return false;
     this.#parts.backend.truncateSequence(sequence, tokens);
     const blob = this.#export(sequence, tokens, 'cached');
-    if (blob !== undefined) this.#prefixes.relocate(prefix, { kind: 'blob', blob });
-    return blob !== undefined;
+    if (blob === undefined) return false;
+    this.#prefixes.relocate(prefix, { kind: 'blob', blob });
+    for (const covered of this.#prefixes.buffersCoveredBy(prefix)) this.#forget(covered);
+    return true;
   }
 
   /** A state that cannot be had costs computing rows again, never a request. */
   #export(sequence: number, tokens: number, kind: KvBlob['kind']): KvBlob | undefined {
     if (!this.#store.hasRoomFor(tokens)) return undefined;
+    const { backend, clock } = this.#parts;
+    const beganMs = clock.monotonicMs();
     try {
-      return this.#store.put(this.#parts.backend.exportSequence(sequence), tokens, kind); // undefined where the bytes are more than was thought
+      const state = backend.exportSequence(sequence);
+      this.#copyCosts.wasTakenOut(tokens, clock.monotonicMs() - beganMs);
+      return this.#store.put(state, tokens, kind); // undefined where the bytes are more than was thought
     } catch (thrown) {
       const { code, message } = toOstrakaError(thrown);
       this.#parts.logger.error('inference.kv_export_failed', { code, message });
@@ -208,15 +235,22 @@ export class PagedKVCache {
     }
     this.#store.touch(source.blob);
     if (this.#import(sequence, source.blob)) return true;
-    this.#store.drop(source.blob);
-    this.#prefixes.evicted(source.blob);
+    this.#forget(source.blob);
     return false;
+  }
+
+  #forget(blob: KvBlob): void {
+    this.#store.drop(blob);
+    this.#prefixes.evicted(blob);
   }
 
   /** False when the model does not take the bytes: the rows are then computed again. */
   #import(sequence: number, blob: KvBlob): boolean {
+    const { backend, clock } = this.#parts;
+    const beganMs = clock.monotonicMs();
     try {
-      this.#parts.backend.importSequence(sequence, blob.state, blob.tokens);
+      backend.importSequence(sequence, blob.state, blob.tokens);
+      this.#copyCosts.wasPutBack(blob.tokens, clock.monotonicMs() - beganMs);
       return true;
     } catch (thrown) {
       const { code, message } = toOstrakaError(thrown);

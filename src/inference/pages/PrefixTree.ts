@@ -69,6 +69,14 @@ export class PrefixTree<Entry extends PrefixKey> {
     return best;
   }
 
+  /** Other entries whose tokens are all in `entry`, at its beginning: what it can stand for. */
+  coveredBy(entry: Entry): readonly Entry[] {
+    const first = this.#child(this.#roots.get(entry.scope), entry.tokens, 0);
+    return [...(first?.entries ?? [])].filter(
+      (other) => other !== entry && commonTokens(other.tokens, entry.tokens) === other.tokens.length,
+    );
+  }
+
   /** Whether the first block of `tokens` is known in another scope. */
   isKnownElsewhere(scope: string, tokens: Int32Array): boolean {
     const first = blockAt(tokens, 0);

@@ -176,6 +176,12 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     });
   }
 
+  /** What it would cost to compute the request's rows again. */
+  recomputeMs({ promptTokens, rows }: Request): number | undefined {
+    const promptRows = Math.min(promptTokens, rows);
+    return this.#costs.recomputeMs(promptRows, rows - promptRows);
+  }
+
   holderOf(sequence: number): Request {
     const request = this.#holders[sequence];
     assert(request !== undefined, 'a planned sequence has a request', { sequence });

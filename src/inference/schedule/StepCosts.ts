@@ -58,6 +58,12 @@ export class StepCosts {
     return { prefillRowMs: this.#prefillRowMs ?? this.#shortRowMs, decodeStepMs };
   }
 
+  /** Of computing rows of a prompt, and rows of an answer in the smaller calls that rule R wants; undefined before the first measurement. */
+  recomputeMs(promptRows: number, answerRows: number): number | undefined {
+    const rowMs = this.#prefillRowMs ?? this.#shortRowMs;
+    return rowMs === undefined ? undefined : promptRows * rowMs + answerRows * (this.#shortRowMs ?? rowMs);
+  }
+
   #mean(before: number | undefined, value: number): number {
     return before === undefined ? value : before + (value - before) * this.#weight;
   }
