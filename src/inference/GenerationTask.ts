@@ -172,9 +172,9 @@ export class GenerationTask implements ScheduledRequest {
     this.#push({ kind: 'progress' }, nowMs);
   }
 
-  /** Picks the next token from the logits after the newest row and emits what it makes showable. */
-  sample(logits: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
-    const token = this.#nextToken(logits);
+  /** Picks the next token from the logits after the newest row and emits what it makes showable. `scratch`: as SampleRequest has it. */
+  sample(logits: Float32Array, scratch: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
+    const token = this.#nextToken(logits, scratch);
     if (this.#firstTokenMs === 0) this.#firstTokenMs = nowMs - this.submittedMs;
     if (this.#endTokens.has(token) || this.#sampling.stopTokens.includes(token)) {
       this.#finish('stop', this.#text.finish(), nowMs);
@@ -194,8 +194,8 @@ export class GenerationTask implements ScheduledRequest {
     else this.#show(text, nowMs);
   }
 
-  #nextToken(logits: Float32Array): number {
-    const request = { logits, sampling: this.#sampling, seed: this.#seed, answer: this.#answer, endTokens: this.#endTokens };
+  #nextToken(logits: Float32Array, scratch: Float32Array): number {
+    const request = { logits, scratch, sampling: this.#sampling, seed: this.#seed, answer: this.#answer, endTokens: this.#endTokens };
     return sampleToken(this.#matcher === undefined ? request : { ...request, filter: this.#matcher });
   }
 

@@ -66,6 +66,7 @@ export class InferenceEngine implements ModelService {
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
+  readonly #scratch: Float32Array;
   #preemptions = 0;
   #loop: Promise<void> | undefined;
   #closed = false;
@@ -77,6 +78,7 @@ export class InferenceEngine implements ModelService {
     if (broken !== undefined) parts.logger.error('inference.same_bits_broken', { what: broken });
     this.abilities = { sameTextUnderLoad: broken === undefined && !options.answerRowsReused, adapters: true };
     this.#prompts = new PromptEncoder(stepBackend);
+    this.#scratch = new Float32Array(stepBackend.facts.vocabularySize);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
     this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
@@ -392,7 +394,7 @@ export class InferenceEngine implements ModelService {
       if (!wantLogits && !isLastRow) continue;
       const task = this.#scheduler.holderOf(sequence);
       try {
-        if (wantLogits) task.sample(stepBackend.logits(rowIndex), (token) => stepBackend.tokenBytes(token), nowMs);
+        if (wantLogits) task.sample(stepBackend.logits(rowIndex), this.#scratch, (token) => stepBackend.tokenBytes(token), nowMs);
         task.progressed(nowMs, options.progressIntervalMs);
         if (task.finished) {
           this.#scheduler.ended(task.answerTokens);

@@ -19,4 +19,6 @@ export interface SampleRequest {
   /** The model's own end tokens. */
   readonly endTokens: ReadonlySet<number>;
   readonly filter?: TokenFilter;
+  /** Memory as large as the logits that may be overwritten: new memory for each token of each answer keeps the collector busy. */
+  readonly scratch?: Float32Array;
 }

@@ -9,11 +9,17 @@ export function adjustLogits(request: SampleRequest): Float32Array {
   const bans = bannedTokens(request);
   const penalises = sampling.repetitionPenalty !== 1 || sampling.presencePenalty !== 0 || sampling.frequencyPenalty !== 0;
   if (bans.length === 0 && sampling.logitBias.length === 0 && !(penalises && answer.length > 0)) return request.logits;
-  const logits = request.logits.slice();
+  const logits = copied(request);
   for (const { token, bias } of sampling.logitBias) logits[token] = (logits[token] as number) + bias;
   if (penalises) penalise(logits, request);
   for (const token of bans) logits[token] = Number.NEGATIVE_INFINITY;
   return logits;
+}
+
+function copied({ logits, scratch }: SampleRequest): Float32Array {
+  if (scratch === undefined) return logits.slice();
+  scratch.set(logits);
+  return scratch;
 }
 
 function penalise(logits: Float32Array, { sampling, answer }: SampleRequest): void {

@@ -41,6 +41,7 @@ export class LlamaStepBackend implements StepBackend {
   readonly #adapters = new Map<string, NativeAdapter>();
   /** Positions held per sequence: the next row of a sequence must continue there. */
   readonly #lengths: Int32Array;
+  readonly #logitsViews = new Map<Pointer, Float32Array>();
   #activeAdapter: string | null = null;
   #rowsOfLastDecode: readonly BackendRow[] = [];
 
@@ -93,7 +94,17 @@ export class LlamaStepBackend implements StepBackend {
     assert(this.#rowsOfLastDecode[rowIndex]?.wantLogits === true, 'logits are read of a row that wanted them', { rowIndex });
     const address = this.#model.api.logitsOfRow(this.#context, rowIndex);
     assert(address !== null, 'a decoded row has logits', { rowIndex });
-    return new Float32Array(viewNative(address, this.facts.vocabularySize * 4));
+    return this.#logitsAt(address);
+  }
+
+  /** A view of native memory is costly to make, and the library gives the same few addresses again and again. */
+  #logitsAt(address: Pointer): Float32Array {
+    const known = this.#logitsViews.get(address);
+    if (known !== undefined) return known;
+    if (this.#logitsViews.size >= this.facts.sequencesMax) this.#logitsViews.clear();
+    const view = new Float32Array(viewNative(address, this.facts.vocabularySize * 4));
+    this.#logitsViews.set(address, view);
+    return view;
   }
 
   truncateSequence(sequence: number, fromPosition: number): void {
