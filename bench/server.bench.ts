@@ -27,6 +27,40 @@ interface Load {
 
 type Server = 'ours' | 'peer';
 
+type Pair = { readonly [server in Server]: Load };
+
+/** A closed loop: each client asks so many requests, one after the other. */
+interface Loop {
+  readonly clients: number;
+  readonly requests: number;
+}
+
+/** Interleaved pairs by number of clients; clients among which the peak of the goodput is looked for; questions asked alone and at once. */
+const quick: Size = {
+  loadRuns: [
+    [1, 1],
+    [8, 1],
+  ],
+  sweep: [2, 8],
+  questions: 8,
+};
+const full: Size = {
+  loadRuns: [
+    [1, 9],
+    [8, 9],
+    [32, 3],
+    [128, 1],
+  ],
+  sweep: [1, 2, 3, 4, 6, 8, 12, 16],
+  questions: 64,
+};
+
+interface Size {
+  readonly loadRuns: readonly (readonly [clients: number, runs: number])[];
+  readonly sweep: readonly number[];
+  readonly questions: number;
+}
+
 interface Target {
   readonly url: string;
   /** Fields of its own in each body. */
@@ -35,9 +69,7 @@ interface Target {
 
 /** Needs the chat model in OSTRAKA_TEST_CHAT_MODEL, and what builds the peer. */
 export async function serverBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
-  const { runs, clients, questions } = options.quick
-    ? { runs: 1, clients: [1, 8], questions: 8 }
-    : { runs: 3, clients: [1, 8, 32, 128], questions: 64 };
+  const { loadRuns, sweep, questions } = options.quick ? quick : full;
   const shard = await openBenchShard(['--sequences', String(sequences), '--context', '1024']);
   const peer = await openPeer();
   const targets: { readonly [server in Server]: Target } = {
@@ -46,17 +78,12 @@ export async function serverBench(options: { readonly quick: boolean }): Promise
   };
   try {
     const results: BenchResult[] = [];
-    for (const count of clients) {
-      const loads: { ours: Load; peer: Load }[] = [];
-      for (let run = 0; run < runs; run++) {
-        const order: readonly Server[] = run % 2 === 0 ? ['ours', 'peer'] : ['peer', 'ours'];
-        const pair: Partial<{ [server in Server]: Load }> = {};
-        for (const server of order) pair[server] = await loadOf(targets[server], count, `${run} ${count} ${server}`);
-        loads.push(pair as { ours: Load; peer: Load });
-      }
-      results.push(...resultsOf(count, loads));
+    for (const [clients, runs] of loadRuns) {
+      const pairs: Pair[] = [];
+      for (let run = 0; run < runs; run++) pairs.push(await pairOf(targets, { clients, requests: clients === 1 ? 4 : 2 }, run));
+      results.push(...resultsOf(clients, pairs));
     }
-    return [...results, ...(await sameText(targets, questions))];
+    return [...results, await goodputAtPeak(targets, sweep), ...(await sameText(targets, questions))];
   } finally {
     peer.process.kill('SIGTERM');
     await shard.close();
@@ -126,8 +153,30 @@ const bodyOf = (content: string): object => ({
   messages: [{ role: 'user', content }],
 });
 
-async function loadOf({ url, fields }: Target, clients: number, label: string): Promise<Load> {
-  const requests = clients === 1 ? 4 : 2;
+async function pairOf(targets: { readonly [server in Server]: Target }, loop: Loop, run: number): Promise<Pair> {
+  const order: readonly Server[] = run % 2 === 0 ? ['ours', 'peer'] : ['peer', 'ours'];
+  const pair: Partial<{ [server in Server]: Load }> = {};
+  for (const server of order) pair[server] = await loadOf(targets[server], loop, `${run} ${loop.clients} ${loop.requests} ${server}`);
+  return pair as Pair;
+}
+
+/** Each at the number of clients where most of its requests a second keep the service level. */
+async function goodputAtPeak(targets: { readonly [server in Server]: Target }, sweep: readonly number[]): Promise<BenchResult> {
+  const loads: { readonly clients: number; readonly pair: Pair }[] = [];
+  for (const clients of sweep) loads.push({ clients, pair: await pairOf(targets, { clients, requests: 5 }, loads.length) });
+  const peakOf = (server: Server) => loads.reduce((best, load) => (load.pair[server].goodput > best.pair[server].goodput ? load : best));
+  const [ours, peer] = [peakOf('ours'), peakOf('peer')];
+  return measured({
+    name: `peak of the goodput over ${sweep.join(', ')} clients (ours at ${ours.clients}, ${peerName} at ${peer.clients})`,
+    metric: 'requests a second within the service level',
+    unit: 'requests/s',
+    values: [ours.pair.ours.goodput],
+    against: `${peerName} (${peer.pair.peer.goodput.toPrecision(4)})`,
+    ratioOf: (value) => value / Math.max(peer.pair.peer.goodput, 1e-9),
+  });
+}
+
+async function loadOf({ url, fields }: Target, { clients, requests }: Loop, label: string): Promise<Load> {
   const beganMs = performance.now();
   const chats = await Promise.all(
     Array.from({ length: clients }, async (_, client) => {
@@ -159,7 +208,7 @@ const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 };
 
-function resultsOf(clients: number, loads: readonly { readonly ours: Load; readonly peer: Load }[]): BenchResult[] {
+function resultsOf(clients: number, loads: readonly Pair[]): BenchResult[] {
   const figure = (metric: string, unit: string, pick: (load: Load) => number, better: 'more' | 'less'): BenchResult => {
     const peer = quantile(
       loads.map((pair) => pick(pair.peer)),
