@@ -56,6 +56,7 @@ export class ToyStepBackend implements StepBackend {
       sequencesMax: sequences,
       contextTokens,
       rowsMax,
+      outputsMax: sequences + 32,
       beginToken: startToken,
       addsBeginToken: false,
       endTokens: new Set([endToken]),
@@ -196,6 +197,8 @@ export class ToyStepBackend implements StepBackend {
       assert(row.position === next && next < this.facts.contextTokens, 'a row continues its sequence', { position: row.position, next });
       next++;
     }
+    const wanted = rows.filter(({ wantLogits }) => wantLogits).length;
+    assert(wanted <= this.facts.outputsMax, 'logits are wanted of at most so many rows', { wanted });
   }
 }
 

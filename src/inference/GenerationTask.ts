@@ -7,6 +7,9 @@ import type { SuspendedRows } from './pages/PagedKVCache.js';
 import { logprobsOf } from './sampling/logprobsOf.js';
 import { sampleToken } from './sampling/sampleToken.js';
 import { noSequence, type ScheduledRequest } from './schedule/ContinuousBatchScheduler.js';
+import type { DraftOptions } from './speculation/DraftOptions.js';
+import { DraftRecord } from './speculation/DraftRecord.js';
+import { PromptLookup } from './speculation/PromptLookup.js';
 
 // Beside one event a token: admitted, finished, and one progress at a time.
 const eventsBeyondTokens = 4;
@@ -23,6 +26,16 @@ export interface GenerationTaskOptions {
   readonly onReturn: () => void;
   /** Service level: time to the first token, ms. */
   readonly firstTokenMs: number;
+  /** Of tokens drafted from what was said before; `draftTokensMax` 0 = none. */
+  readonly drafts: DraftOptions & { readonly draftTokensMax: number };
+}
+
+/** What drawing a token takes beside its logits. */
+export interface SampleMeans {
+  /** As SampleRequest has it. */
+  readonly scratch: Float32Array;
+  readonly tokenBytes: (token: number) => Uint8Array;
+  readonly nowMs: number;
 }
 
 /**
@@ -60,6 +73,11 @@ export class GenerationTask implements ScheduledRequest {
   readonly #text: AnswerText;
   readonly #logprobs = new PendingLogprobs();
   readonly #firstTokenDueMs: number;
+  readonly #draftTokensMax: number;
+  readonly #lookup: PromptLookup | undefined;
+  readonly #drafts: DraftRecord;
+  #draft: readonly number[] = [];
+  #draftedAt = -1;
   #tokensShown = 0;
   #tokensBeforeTurn = 0;
   /** Negative until the first admission. */
@@ -68,7 +86,7 @@ export class GenerationTask implements ScheduledRequest {
   #lastEventMs: number;
   #finished = false;
 
-  constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn, firstTokenMs }: GenerationTaskOptions) {
+  constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn, firstTokenMs, drafts }: GenerationTaskOptions) {
     this.requestId = request.requestId;
     this.adapterDigest = request.adapterDigest ?? null;
     this.priority = request.priority;
@@ -89,6 +107,9 @@ export class GenerationTask implements ScheduledRequest {
     );
     this.#lastEventMs = submittedMs;
     this.#firstTokenDueMs = submittedMs + firstTokenMs;
+    this.#draftTokensMax = drafts.draftTokensMax;
+    this.#lookup = drafts.draftTokensMax > 0 ? new PromptLookup(prompt) : undefined;
+    this.#drafts = new DraftRecord(drafts);
   }
 
   get promptTokens(): number {
@@ -172,8 +193,48 @@ export class GenerationTask implements ScheduledRequest {
     this.#push({ kind: 'progress' }, nowMs);
   }
 
-  /** Picks the next token from the logits after the newest row and emits what it makes showable. `scratch`: as SampleRequest has it. */
-  sample(logits: Float32Array, scratch: Float32Array, tokenBytes: (token: number) => Uint8Array, nowMs: number): void {
+  /** Tokens drafted to follow the newest one; empty where drafting is off or nothing is known. */
+  get draft(): readonly number[] {
+    if (this.#draftedAt !== this.#answer.length) {
+      this.#draftedAt = this.#answer.length;
+      this.#draft = this.#lookup?.draft(Math.min(this.#draftTokensMax, this.answerTokensLeft - 1)) ?? [];
+    }
+    return this.#draft;
+  }
+
+  get draftedTokens(): number {
+    return this.draft.length;
+  }
+
+  get draftShare(): number {
+    return this.#drafts.share;
+  }
+
+  /** The newest token and the drafted ones that a step verifies, with their positions. */
+  nextRows(draftTokens: number): readonly { readonly token: number; readonly position: number }[] {
+    const { token, position } = this.nextRow;
+    return [token, ...this.draft.slice(0, draftTokens)].map((each, place) => ({ token: each, position: position + place }));
+  }
+
+  /**
+   * Draws a token after each row of a step as long as the drafted ones turn out to be what is drawn: whatever is drafted, the answer is
+   * that of steps of one row (R26). Returns how many rows were right: the first, and those of right drafted tokens.
+   */
+  verify(draftTokens: number, logitsOf: (row: number) => Float32Array, means: SampleMeans): number {
+    const draft = this.draft.slice(0, draftTokens);
+    let right = 0;
+    this.sample(logitsOf(0), means);
+    while (!this.#finished && right < draft.length && this.#answer.at(-1) === draft[right]) {
+      right++;
+      this.sample(logitsOf(right), means);
+    }
+    if (draft.length > 0) this.#drafts.tried(draft.length, right);
+    else this.#drafts.rested();
+    return 1 + right;
+  }
+
+  /** Picks the next token from the logits after the newest row and emits what it makes showable. */
+  sample(logits: Float32Array, { scratch, tokenBytes, nowMs }: SampleMeans): void {
     const token = this.#nextToken(logits, scratch);
     if (this.#firstTokenMs === 0) this.#firstTokenMs = nowMs - this.submittedMs;
     if (this.#endTokens.has(token) || this.#sampling.stopTokens.includes(token)) {
@@ -181,6 +242,7 @@ export class GenerationTask implements ScheduledRequest {
       return;
     }
     this.#answer.push(token);
+    this.#lookup?.push(token);
     this.#matcher?.advance(token);
     const bytes = tokenBytes(token);
     const { text, stop } = this.#text.push(bytes);

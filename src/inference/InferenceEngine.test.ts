@@ -222,7 +222,7 @@ describe('InferenceEngine on the toy model', () => {
     const { ask } = open();
     const held = await ask(request('x', { sampling: { ...greedy, tokensMax: 300, stop: [], temperature: 0 } }));
     expect(held.events.filter(({ kind }) => kind === 'progress')).toHaveLength(0);
-    const { ask: askSlow } = open({ script: [{ question: 'x', answer: 'a'.repeat(400) }] });
+    const { ask: askSlow } = open({ script: [{ question: 'x', answer: 'a'.repeat(400) }], inference: { draftTokensMax: 0 } });
     const slow = await askSlow(request('x', { sampling: { ...greedy, tokensMax: 400, stop: [`${'a'.repeat(399)}b`] } }));
     expect(slow.events.filter(({ kind }) => kind === 'progress').length).toBeGreaterThanOrEqual(3);
     expect(slow.text).toBe('a'.repeat(400));

@@ -25,7 +25,7 @@ import {
 import { AdapterRegistry } from './AdapterRegistry.js';
 import { checkSameBits } from './checkSameBits.js';
 import { EmbeddingService } from './embedding/EmbeddingService.js';
-import { GenerationTask } from './GenerationTask.js';
+import { GenerationTask, type SampleMeans } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
 import { PromptEncoder } from './PromptEncoder.js';
@@ -67,7 +67,11 @@ export class InferenceEngine implements ModelService {
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
   readonly #scratch: Float32Array;
+  /** 0 where rows that are taken back, or computed together, would change bits. */
+  readonly #draftTokensMax: number;
   #preemptions = 0;
+  #draftedTokens = 0;
+  #acceptedTokens = 0;
   #loop: Promise<void> | undefined;
   #closed = false;
 
@@ -80,8 +84,9 @@ export class InferenceEngine implements ModelService {
     this.#prompts = new PromptEncoder(stepBackend);
     this.#scratch = new Float32Array(stepBackend.facts.vocabularySize);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
-    const { sequencesMax: sequences, rowsMax } = stepBackend.facts;
-    this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, queueRequestsMax: config.queueRequestsMax }, options);
+    const { sequencesMax: sequences, rowsMax, outputsMax, cutsAnywhere } = stepBackend.facts;
+    this.#draftTokensMax = broken === undefined && cutsAnywhere ? options.draftTokensMax : 0;
+    this.#scheduler = new ContinuousBatchScheduler({ sequences, rowsMax, outputsMax, queueRequestsMax: config.queueRequestsMax }, options);
     this.#pages = new PagedKVCache({
       backend: stepBackend,
       logger: parts.logger,
@@ -185,7 +190,8 @@ export class InferenceEngine implements ModelService {
 
   figures(): EngineFigures {
     const { cells, store, prefixLookups } = this.#pages;
-    return { cells, store, prefixLookups, preemptions: this.#preemptions };
+    const speculation = { draftedTokens: this.#draftedTokens, acceptedTokens: this.#acceptedTokens };
+    return { cells, store, prefixLookups, preemptions: this.#preemptions, speculation };
   }
 
   /** Ends everything in flight with `reason`, waits for the cycle that runs, frees the models. Idempotent. */
@@ -219,6 +225,7 @@ export class InferenceEngine implements ModelService {
     const task: GenerationTask = new GenerationTask({
       request,
       prompt,
+      drafts: { ...this.#parts.options, draftTokensMax: this.#draftTokensMax },
       firstTokenMs: serviceFirstTokenMs + (serviceFirstTokenMsPer256Tokens * prompt.length) / 256,
       seed: request.sampling.seed ?? random.uint32(),
       submittedMs: clock.monotonicMs(),
@@ -357,23 +364,16 @@ export class InferenceEngine implements ModelService {
       return rows;
     }
     this.#scheduler.complete(plan);
-    this.#countRows(plan);
-    this.#sampleRows(rows);
+    if (plan.kind === 'decode')
+      for (const [place, sequence] of plan.sequences.entries()) this.#takeDecoded(sequence, place, plan.draftTokens);
+    else this.#takePrefilled(plan);
     return rows;
-  }
-
-  #countRows(plan: Exclude<BatchPlan, { kind: 'idle' }>): void {
-    if (plan.kind === 'decode') {
-      for (const sequence of plan.sequences) this.#pages.grow(sequence, 1);
-      return;
-    }
-    this.#pages.grow(plan.sequence, plan.rows);
-    if (plan.from + plan.rows === this.#scheduler.holderOf(plan.sequence).prompt.length) this.#pages.promptEnded(plan.sequence);
   }
 
   #rowsOf(plan: Exclude<BatchPlan, { kind: 'idle' }>): readonly BackendRow[] {
     if (plan.kind === 'decode') {
-      return plan.sequences.map((sequence) => ({ ...this.#scheduler.holderOf(sequence).nextRow, sequence, wantLogits: true }));
+      const rowsOf = (sequence: number) => this.#scheduler.holderOf(sequence).nextRows(plan.draftTokens);
+      return plan.sequences.flatMap((sequence) => rowsOf(sequence).map((row) => ({ ...row, sequence, wantLogits: true })));
     }
     return this.#scheduler
       .holderOf(plan.sequence)
@@ -386,23 +386,44 @@ export class InferenceEngine implements ModelService {
       }));
   }
 
-  #sampleRows(rows: readonly BackendRow[]): void {
+  #takePrefilled({ sequence, from, rows, last }: Extract<BatchPlan, { kind: 'prefill' }>): void {
+    const task = this.#scheduler.holderOf(sequence);
+    this.#pages.grow(sequence, rows);
+    if (from + rows === task.prompt.length) this.#pages.promptEnded(sequence);
+    this.#advance(task, (means) => {
+      if (last) task.sample(this.#parts.stepBackend.logits(rows - 1), means);
+    });
+  }
+
+  /** The rows of a sequence in a decode step: of its newest token and of those that were drafted to follow. */
+  #takeDecoded(sequence: number, place: number, draftTokens: number): void {
+    const task = this.#scheduler.holderOf(sequence);
+    const computed = 1 + draftTokens;
+    let right = 1; // the newest token's own row is, whatever comes of drawing the next
+    const logitsOf = (row: number): Float32Array => this.#parts.stepBackend.logits(place * computed + row);
+    this.#advance(task, (means) => {
+      try {
+        right = task.verify(draftTokens, logitsOf, means);
+      } finally {
+        this.#pages.growDrafted(sequence, { computed, right });
+      }
+    });
+    this.#draftedTokens += draftTokens;
+    this.#acceptedTokens += right - 1;
+  }
+
+  /** A task after a step: its tokens, then its end, should it have come. */
+  #advance(task: GenerationTask, draw: (means: SampleMeans) => void): void {
     const { stepBackend, clock, options } = this.#parts;
     const nowMs = clock.monotonicMs();
-    for (const [rowIndex, { sequence, wantLogits }] of rows.entries()) {
-      const isLastRow = rowIndex === rows.length - 1;
-      if (!wantLogits && !isLastRow) continue;
-      const task = this.#scheduler.holderOf(sequence);
-      try {
-        if (wantLogits) task.sample(stepBackend.logits(rowIndex), this.#scratch, (token) => stepBackend.tokenBytes(token), nowMs);
-        task.progressed(nowMs, options.progressIntervalMs);
-        if (task.finished) {
-          this.#scheduler.ended(task.answerTokens);
-          this.#retire(task);
-        }
-      } catch (thrown) {
-        this.#end(task, thrown);
-      }
+    try {
+      draw({ scratch: this.#scratch, tokenBytes: (token) => stepBackend.tokenBytes(token), nowMs });
+      task.progressed(nowMs, options.progressIntervalMs);
+      if (!task.finished) return;
+      this.#scheduler.ended(task.answerTokens);
+      this.#retire(task);
+    } catch (thrown) {
+      this.#end(task, thrown);
     }
   }
 

@@ -5,11 +5,12 @@ const promptTokens = 128;
 const pieceTokens = 64;
 
 /** What the machine does not keep; undefined = all is kept. */
-export type BrokenPromise = 'a prompt in pieces' | 'rows decoded together' | undefined;
+export type BrokenPromise = 'a prompt in pieces' | 'rows decoded together' | 'rows that follow each other' | undefined;
 
 /**
  * Whether this machine's kernels keep what scheduling builds on (rule R, R19, R20): a prompt has the same logits whole and in pieces, and
- * a row the same alone and beside those of other sequences, to the bit. Takes some 300 rows of the model; leaves it empty.
+ * a row the same alone, beside those of other sequences and before others of its own (R26), to the bit. Takes some 300 rows of the model;
+ * leaves it empty.
  * Errors: ENGINE_STEP_FAILED.
  */
 export function checkSameBits(backend: StepBackend): BrokenPromise {
@@ -22,7 +23,8 @@ export function checkSameBits(backend: StepBackend): BrokenPromise {
     backend.truncateSequence(0, 0);
     compute(backend, 0, 0, prompt.slice(0, pieceTokens));
     if (!sameBits(whole, compute(backend, 0, pieceTokens, prompt.slice(pieceTokens)))) return 'a prompt in pieces';
-    return sameBits(alone, computeBesideOthers(backend, next)) ? undefined : 'rows decoded together';
+    if (!sameBits(alone, computeBesideOthers(backend, next))) return 'rows decoded together';
+    return sameBits(alone, computeBeforeOthers(backend, next)) ? undefined : 'rows that follow each other';
   } finally {
     for (let sequence = 0; sequence < backend.facts.sequencesMax; sequence++) backend.truncateSequence(sequence, 0);
   }
@@ -43,6 +45,15 @@ function computeBesideOthers(backend: StepBackend, next: number): Float32Array {
     ...others.map((sequence) => ({ token: next, position: 2, sequence, wantLogits: true })),
   ];
   backend.decode(rows);
+  return backend.logits(0).slice();
+}
+
+/** As tokens are verified that were drafted to follow. */
+function computeBeforeOthers(backend: StepBackend, next: number): Float32Array {
+  backend.truncateSequence(0, promptTokens);
+  const followers = Math.min(3, backend.facts.outputsMax - 1);
+  const tokens = Array.from({ length: 1 + followers }, (_, place) => (next + place) % backend.facts.vocabularySize);
+  backend.decode(tokens.map((token, place) => ({ token, position: promptTokens + place, sequence: 0, wantLogits: true })));
   return backend.logits(0).slice();
 }
 

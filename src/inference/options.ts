@@ -98,6 +98,23 @@ export const inferenceOptions = z.strictObject({
     .describe(
       'a next turn of a conversation takes over the rows of the answer before it: sooner, but they come out of other calls than rows of a prompt, so that its text is no longer promised to be that of a cold run',
     ),
+  draftTokensMax: z
+    .int()
+    .min(0)
+    .max(15)
+    .default(7)
+    .describe(
+      'tokens of an answer that are drafted from what was said before and verified in one step, the text staying the same; 0 = none',
+    ),
+  draftGainMin: z.number().min(1).default(1.1).describe('estimated gain of a step with a draft over one without below which none is tried'),
+  draftShareFirst: z.number().min(0).max(1).default(0.85).describe('share of right drafted tokens that is assumed of a new answer'),
+  draftShareWeight: z.number().gt(0).max(1).default(0.25).describe('weight of the newest drafted token in that share'),
+  draftRetryWeight: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.01)
+    .describe('with each token without a draft the share returns to the assumed one by this weight'),
   queueAgeingMs: z.int().min(1).default(2000).describe('waiting time that counts as one level of priority, ms'),
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),

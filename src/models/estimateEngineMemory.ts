@@ -25,6 +25,7 @@ export interface EngineShape {
 
 // The figures of LlamaStepBackend and LlamaEmbeddingBackend: rows of the largest pass, and that contexts are rounded up.
 const rowsMax = 256;
+const draftOutputs = 32;
 const packRowsMax = 512 + 64;
 const contextMultiple = 256;
 const floatBytes = 4;
@@ -41,7 +42,7 @@ export function estimateEngineMemory({ chat, embedding, sequences, contextTokens
     weightsBytes: chat.fileBytes + (embedding?.fileBytes ?? 0),
     cellsBytes: cells * chat.kvBytesPerToken,
     computeBytes: rowsMax * rowBytes(chat) + (embedding === undefined ? 0 : packRowsMax * rowBytes(embedding)),
-    logitsBytes: 2 * sequences * chat.vocabulary * floatBytes, // the graph's and the caller's
+    logitsBytes: 2 * Math.min(rowsMax, sequences + draftOutputs) * chat.vocabulary * floatBytes, // the graph's and the caller's
     processBytes,
   };
   return { ...parts, totalBytes: Object.values(parts).reduce((total, bytes) => total + bytes, 0) };

@@ -50,6 +50,16 @@ function declareFigures(metrics: Metrics): EngineMetrics['publishFigures'] {
     labels: ['outcome'],
   });
   const preemptions = metrics.counter({ name: 'llm_preemptions_total', help: 'Requests that gave up their sequence and went on later.' });
+  const drafted = metrics.counter({
+    name: 'speculation_drafted_tokens_total',
+    help: 'Tokens that were drafted and verified, by what drafted them.',
+    labels: ['source'],
+  });
+  const accepted = metrics.counter({
+    name: 'speculation_accepted_tokens_total',
+    help: 'Drafted tokens that were what the model drew, by what drafted them.',
+    labels: ['source'],
+  });
   const setPool = (pool: string, { free, held, cached }: PageCounts): void => {
     pages.set(free, { pool, state: 'free' });
     pages.set(held, { pool, state: 'held' });
@@ -62,6 +72,9 @@ function declareFigures(metrics: Metrics): EngineMetrics['publishFigures'] {
     if (figures === undefined) return;
     setPool('cells', figures.cells);
     setPool('store', figures.store);
+    const speculated = (name: 'draftedTokens' | 'acceptedTokens'): number => figures.speculation[name] - (before?.speculation[name] ?? 0);
+    drafted.add(speculated('draftedTokens'), { source: 'lookup' });
+    accepted.add(speculated('acceptedTokens'), { source: 'lookup' });
     preemptions.add(figures.preemptions - (before?.preemptions ?? 0));
     for (const outcome of outcomes) lookups.add(figures.prefixLookups[outcome] - (before?.prefixLookups[outcome] ?? 0), { outcome });
   };

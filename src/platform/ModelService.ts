@@ -266,6 +266,8 @@ export interface EngineFigures {
   readonly prefixLookups: { readonly [outcome in PrefixOutcome]: number };
   /** Requests that gave up their sequence and went on later. */
   readonly preemptions: number;
+  /** Tokens that were drafted and verified in one step with the one before, and those of them that were what the model drew (R26). */
+  readonly speculation: { readonly draftedTokens: number; readonly acceptedTokens: number };
 }
 
 const noPages: PageCounts = { total: 0, held: 0, cached: 0, free: 0 };
@@ -276,6 +278,7 @@ export const noEngineFigures: EngineFigures = {
   store: noPages,
   prefixLookups: { hit: 0, short: 0, unknown: 0, scope: 0, refused: 0 },
   preemptions: 0,
+  speculation: { draftedTokens: 0, acceptedTokens: 0 },
 };
 
 /** What an implementation keeps of the promises of R20–R27. */

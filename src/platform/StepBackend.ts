@@ -16,6 +16,8 @@ export interface BackendFacts extends TemplateFacts {
   readonly contextTokens: number;
   /** Rows of the largest prefill piece with its folded remainder; a multiple of 64 (rule R of the scheduler). */
   readonly rowsMax: number;
+  /** Rows of a call that may want logits; at least one a sequence. */
+  readonly outputsMax: number;
   readonly beginToken: number;
   /** The model was trained with the begin token before every text. */
   readonly addsBeginToken: boolean;
@@ -49,7 +51,7 @@ export interface StepBackend {
   tokenBytes(token: number): Uint8Array;
   /** One forward pass over the rows. */
   decode(rows: readonly BackendRow[]): void;
-  /** Logits of row `rowIndex` (counted over all rows) of the last decode, which must have wanted them; a view valid until the next decode. At most one row a sequence may want logits. */
+  /** Logits of row `rowIndex` (counted over all rows) of the last decode, which must have wanted them; a view valid until the next decode. At most `outputsMax` rows may want logits. */
   logits(rowIndex: number): Float32Array;
   /** Drops positions >= `fromPosition` of a sequence. */
   truncateSequence(sequence: number, fromPosition: number): void;

@@ -113,6 +113,13 @@ export class PagedKVCache {
     this.#holderOf(sequence).tokens += rows;
   }
 
+  /** Of the newest rows only the first are right: what was drafted behind them goes. */
+  growDrafted(sequence: number, { computed, right }: { readonly computed: number; readonly right: number }): void {
+    const held = this.#holderOf(sequence);
+    held.tokens += right;
+    if (right < computed) this.#parts.backend.truncateSequence(sequence, held.tokens);
+  }
+
   /** The sequence holds its whole prompt: others may share it from now on. */
   promptEnded(sequence: number): void {
     const held = this.#holderOf(sequence);

@@ -6,7 +6,11 @@ const sorted = (logits: Float32Array): number[] =>
   [...logits.keys()].sort((left, right) => (logits[right] as number) - (logits[left] as number) || left - right);
 
 it('finds the largest in falling order, lower ids first among equals, for any count', () => {
-  const values = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.double({ min: -50, max: 50, noNaN: true }), fc.constant(Number.NEGATIVE_INFINITY));
+  const values = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.double({ min: -50, max: 50, noNaN: true }),
+    fc.constant(Number.NEGATIVE_INFINITY),
+  );
   fc.assert(
     fc.property(fc.array(values, { minLength: 1, maxLength: 300 }), fc.integer({ min: 1, max: 320 }), (all, count) => {
       const logits = Float32Array.from(all);

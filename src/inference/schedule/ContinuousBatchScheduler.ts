@@ -26,6 +26,8 @@ export interface ScheduledRequest extends Waiting {
   /** Monotonic milliseconds by which the service level wants its first token. */
   readonly firstTokenDueMs: number;
   readonly streamed: boolean;
+  readonly draftedTokens: number;
+  readonly draftShare: number;
   /** Tokens it may still draw. */
   readonly answerTokensLeft: number;
   /** It ends at that number and not before. */
@@ -35,6 +37,7 @@ export interface ScheduledRequest extends Waiting {
 export interface SchedulerBounds {
   readonly sequences: number;
   readonly rowsMax: number;
+  readonly outputsMax: number;
   readonly queueRequestsMax: number;
 }
 
@@ -134,13 +137,18 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   plan(nowMs: number): BatchPlan {
     const sequences = this.#running();
     const costs = this.#costs.figures(sequences.length);
-    return planStep({ sequences, turn: this.#turn, rowsMax: this.#bounds.rowsMax, costs, nowMs }, this.#options);
+    const stepMs = (rows: number): number | undefined => this.#costs.figures(rows).decodeStepMs;
+    const { rowsMax, outputsMax } = this.#bounds;
+    return planStep({ sequences, turn: this.#turn, rowsMax, outputsMax, costs, stepMs, nowMs }, this.#options);
   }
 
   /** A plan has run: its rows are computed. */
   complete(plan: BatchPlan): void {
     this.#turn = turnAfter(this.#turn, plan);
-    if (plan.kind === 'decode') for (const sequence of plan.sequences) this.#charge(this.holderOf(sequence), this.#options.fairDecodeRows);
+    if (plan.kind === 'decode') {
+      const rows = this.#options.fairDecodeRows * (1 + plan.draftTokens);
+      for (const sequence of plan.sequences) this.#charge(this.holderOf(sequence), rows);
+    }
     if (plan.kind !== 'prefill') return;
     const holder = this.holderOf(plan.sequence);
     this.#charge(holder, plan.rows);

@@ -5,10 +5,10 @@ import { type BatchPlan, firstTurn, planStep, type SchedulerState, type Sequence
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
-const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0, streamed: true };
-const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }, nowMs: 0 };
+const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0, streamed: true, draftedTokens: 0, draftShare: 0 };
+const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }, stepMs: () => undefined, outputsMax: 64, nowMs: 0 };
 /** Of a quiet machine: pieces of 192 rows just keep the service level. */
-const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, nowMs: 0 };
+const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, stepMs: () => 50, outputsMax: 64, nowMs: 0 };
 
 interface Work {
   readonly adapterDigest: string | null;
@@ -40,7 +40,7 @@ function runAll(
   work: readonly Work[],
   sequences: number,
   watch: (plan: BatchPlan, running: readonly Running[]) => void,
-  known: Pick<SchedulerState, 'costs' | 'nowMs'> = unmeasured,
+  known: Omit<SchedulerState, 'sequences' | 'turn' | 'rowsMax'> = unmeasured,
 ): void {
   const slots: (Running | undefined)[] = new Array<undefined>(sequences).fill(undefined);
   let turn = firstTurn;

@@ -1,4 +1,5 @@
 import type { InferenceOptions } from '../options.js';
+import { chooseDraftTokens } from '../speculation/chooseDraftTokens.js';
 import { choosePieces, type PieceOptions, type PieceSchedule } from './choosePieces.js';
 import type { StepCostFigures } from './StepCosts.js';
 
@@ -21,6 +22,9 @@ export interface SequenceState {
   readonly firstTokenDueMs: number;
   /** Somebody reads the tokens as they come. */
   readonly streamed: boolean;
+  /** Tokens that are drafted to come next, and the share of drafted ones that is right. */
+  readonly draftedTokens: number;
+  readonly draftShare: number;
 }
 
 /** Whose turn it is, and for how long. */
@@ -46,7 +50,18 @@ export interface SchedulerState {
   readonly rowsMax: number;
   /** Of a decode step of the sequences that decode now. */
   readonly costs: StepCostFigures;
+  /** Of a decode step of so many rows, ms; undefined before the first measurement. */
+  readonly stepMs: (rows: number) => number | undefined;
+  /** Rows of a call that may want logits. */
+  readonly outputsMax: number;
   readonly nowMs: number;
+}
+
+interface DecodePlan {
+  readonly kind: 'decode';
+  readonly adapterDigest: string | null;
+  readonly sequences: readonly number[];
+  readonly draftTokens: number;
 }
 
 interface PrefillPlan {
@@ -60,13 +75,13 @@ interface PrefillPlan {
   readonly last: boolean;
 }
 
-/** One call of the model. Prefill rows of one sequence, or one row of each decoding sequence of one adapter group: never both (rule R). */
-export type BatchPlan =
-  | { readonly kind: 'idle' }
-  | PrefillPlan
-  | { readonly kind: 'decode'; readonly adapterDigest: string | null; readonly sequences: readonly number[] };
+/**
+ * One call of the model: prefill rows of one sequence, or the next row of each decoding sequence of one adapter group, and with it rows of
+ * `draftTokens` drafted tokens each. Never both (rule R).
+ */
+export type BatchPlan = { readonly kind: 'idle' } | PrefillPlan | DecodePlan;
 
-type PlanOptions = PieceOptions & Pick<InferenceOptions, 'adapterTurnStepsMax'>;
+type PlanOptions = PieceOptions & Pick<InferenceOptions, 'adapterTurnStepsMax' | 'draftGainMin'>;
 
 /** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
 const pieceRowsMin = 64;
@@ -95,7 +110,8 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
     const piece = planPiece(waiting, schedule, state);
     if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
   }
-  return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence) };
+  const draftTokens = chooseDraftTokens({ decoding, stepMs: state.stepMs, outputsMax: state.outputsMax }, options);
+  return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence), draftTokens };
 }
 
 /** The turn after a step has run. */

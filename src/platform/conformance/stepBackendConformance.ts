@@ -91,6 +91,23 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
       for (const [row, expected] of alone.entries()) expect(backend.logits(row)).toEqual(expected);
     });
 
+    it('gives rows that follow each other in one call the bits of one by one, and those behind them can be taken back (R26)', () => {
+      const oneByOne = [150, 151, 152, 153].map((position) => {
+        if (position === 150) prefill(0, [150]);
+        backend.decode([next(0, position)]);
+        return backend.logits(0).slice();
+      });
+      const isSame = (logits: Float32Array, expected: Float32Array | undefined): boolean =>
+        logits.every((logit, token) => Object.is(logit, expected?.[token]));
+      prefill(1, [100]);
+      prefill(2, [150]);
+      backend.decode([next(1, 100), next(1, 101), next(1, 102), next(2, 150), next(2, 151), { ...next(2, 152), token: 0 }]);
+      expect([0, 1].map((row) => isSame(backend.logits(3 + row), oneByOne[row]))).toEqual([true, true]);
+      backend.truncateSequence(2, 152);
+      backend.decode([next(2, 152), next(2, 153)]);
+      expect([2, 3].map((row) => isSame(backend.logits(row - 2), oneByOne[row]))).toEqual([true, true]);
+    });
+
     it('forgets what was cut off', () => {
       const expected = prefill(0, [128]);
       backend.decode([next(0, 128)]);

@@ -76,6 +76,28 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     expect(moved).toBe(alone);
   });
 
+  it('gives the same text with drafts from what was said before as without, alone and together (R26)', { timeout: 60_000 }, async () => {
+    const plain = openTestEngine({ sequences: 1, contextTokens: 512 }, { draftTokensMax: 0 });
+    const sampling = { ...greedy, tokensMax: 40 };
+    const asked = [
+      `Repeat this text word for word: ${passage.slice(0, 120)}`,
+      'Go on: one two three four one two three four one two ',
+    ].flatMap((content) => [request(content, { sampling }), request(content, { sampling: { ...sampling, temperature: 0.7, seed: 1 } })]);
+    const textOf = async (on: AssembledEngine, one: GenerateRequest): Promise<string> => {
+      let text = '';
+      for await (const event of on.generate(one, signal)) if (event.kind === 'text') text += event.text;
+      return text;
+    };
+    const expected: string[] = [];
+    for (const one of asked) expected.push(await textOf(plain, one));
+    const accepted = () => engine.figures().speculation.acceptedTokens;
+    const before = accepted();
+    expect(await oneByOne(asked)).toEqual(expected);
+    expect(accepted() - before).toBeGreaterThan(10);
+    expect(await Promise.all(asked.map(answer))).toEqual(expected);
+    await plain.close(new Error('test is over'));
+  });
+
   it('gives the same text for the same seed alone and under load, another for another seed (R22)', { timeout: 120_000 }, async () => {
     const sampling = {
       ...greedy,

@@ -27,6 +27,11 @@ interface NativeAdapter {
 // A piece of 256 rows is prefilled as fast as one of 512 and lets a cancelled request go sooner (rule R allows any multiple of 64).
 const rowsMax = 256;
 
+/** Beyond one a sequence: drafted tokens that a step verifies. */
+const draftOutputs = 32;
+
+const outputsOf = ({ sequences }: Pick<LlamaStepOptions, 'sequences'>): number => Math.min(rowsMax, sequences + draftOutputs);
+
 /**
  * A chat model in llama.cpp on the CPU, set up so that a sequence's logits do not depend on what else is in the batch (R22, rule R):
  * a cache of its own for each sequence, flash attention, one thread for single rows. Checks every id before the native call.
@@ -101,7 +106,7 @@ export class LlamaStepBackend implements StepBackend {
   #logitsAt(address: Pointer): Float32Array {
     const known = this.#logitsViews.get(address);
     if (known !== undefined) return known;
-    if (this.#logitsViews.size >= this.facts.sequencesMax) this.#logitsViews.clear();
+    if (this.#logitsViews.size >= this.facts.outputsMax) this.#logitsViews.clear();
     const view = new Float32Array(viewNative(address, this.facts.vocabularySize * 4));
     this.#logitsViews.set(address, view);
     return view;
@@ -218,7 +223,7 @@ export class LlamaStepBackend implements StepBackend {
       next++;
       if (row.wantLogits) wanted++;
     }
-    assert(wanted <= this.facts.sequencesMax, 'logits are wanted of at most one row a sequence', { wanted });
+    assert(wanted <= this.facts.outputsMax, 'logits are wanted of at most so many rows', { wanted, outputsMax: this.facts.outputsMax });
   }
 }
 
@@ -231,7 +236,7 @@ function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | nu
     n_batch: rowsMax,
     n_ubatch: rowsMax,
     n_seq_max: options.sequences,
-    n_outputs_max: options.sequences, // bounds the logits buffer: 196 kB a row for a vocabulary of 49152
+    n_outputs_max: outputsOf(options), // bounds the logits buffer: 196 kB a row for a vocabulary of 49152
     n_threads: 1,
     n_threads_batch: options.threads,
     kv_unified: false,
@@ -248,6 +253,7 @@ function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaSte
     sequencesMax: options.sequences,
     contextTokens: options.contextTokens,
     rowsMax,
+    outputsMax: outputsOf(options),
     beginToken: api.beginToken(vocabulary),
     addsBeginToken: api.addsBeginToken(vocabulary),
     cutsAnywhere: api.slidingWindowTokens(model.model) === 0 && !api.isRecurrent(model.model) && !api.isHybrid(model.model),
