@@ -110,7 +110,7 @@ async function ask(
       counts.refused++; // the engine was killed under it, or is starting
       const code = /"code":"(\w+)"/.exec(String(error))?.[1] ?? String(error).slice(0, 80);
       counts.codes[code] = (counts.codes[code] ?? 0) + 1;
-      await sleep(100); // as a client waits that tries again
+      await sleep(1_000); // as it is told by Retry-After
     }
   }
 }
