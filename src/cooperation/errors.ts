@@ -23,6 +23,13 @@ export const cooperationErrors = {
     meaning: 'The shard serves another adapter, or the same one with another scale, under this domain.',
     action: 'Unload the domain first, or choose another name.',
   },
+  ADAPTER_AMBIGUOUS: {
+    httpStatus: 400,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'A digest, or the beginning of one, stands for several adapters, scales or domains; `choices` lists them.',
+    action: 'Name the domain, or more of the digest, or the scale as in `digest@0.5`.',
+  },
   ADAPTERS_FULL: {
     httpStatus: 409,
     errorNum: 8105,

@@ -173,7 +173,13 @@ class ScriptedModels {
       const error = { code: 'CONTEXT_LENGTH_EXCEEDED', message: 'too long', httpStatus: 400, errorNum: 8102, retryable: false, data: {} };
       return { kind: 'error', error };
     }
-    const routing = { shardId: this.shards[0] as ShardId, decision: 'domain' as const, score: 0.9, tier: 0.8, adapterDigest: 'ad' };
+    const routing = {
+      shardId: this.shards[0] as ShardId,
+      decision: 'domain' as const,
+      score: 0.9,
+      tier: 0.8,
+      adapter: { digest: 'ad', scale: 1 },
+    };
     const usage = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
     const timing = { queueMs: 1, firstTokenMs: 2, totalMs: 3 };
     const prompt = String(entry.messages.at(-1)?.content);

@@ -106,10 +106,31 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
         status: 409,
         body: { error: { code: 'adapter_domain_taken' } },
       });
-    expect(await load({ lora_name: 'law', lora_path: 'legal.gguf', scale: 0.5 })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'adapter_invalid', message: expect.stringContaining('loaded with scale 1') } },
-    });
+  });
+
+  it('serves two scales of one file beside each other, named by domain, by digest and by scale; what is not one is a choice', async () => {
+    const whole = await chat('legal');
+    const { digest = '' } = (await load({ lora_name: 'mild', lora_path: 'legal.gguf', scale: 0.25 })).body;
+    const mild = await chat('mild');
+    expect([mild.status, mild.text === whole.text]).toEqual([200, false]);
+    expect((await list()).map(({ domain, digest: one, scale, source }) => [domain, one, scale, source])).toEqual([
+      ['legal', digest, 1, 'measured'],
+      ['mild', digest, 0.25, 'declared'],
+    ]);
+    const named = [`${digest}@1`, `${digest.slice(0, 12)}@0.25`, 'legal@1', 'mild@0.25'];
+    expect((await Promise.all(named.map((name) => chat(name)))).map(({ text }) => text)).toEqual([
+      whole.text,
+      mild.text,
+      whole.text,
+      mild.text,
+    ]);
+    const ambiguous = await post(first, '/v1/chat/completions', { model: digest, messages: [{ role: 'user', content: question }] });
+    expect([ambiguous.status, ambiguous.body.error?.code]).toEqual([400, 'adapter_ambiguous']);
+    expect(ambiguous.body.error?.message).toMatch(/legal \([0-9a-f]{12}@1\), or mild \([0-9a-f]{12}@0.25\)/);
+    expect((await unload(digest)).body.error?.code).toBe('adapter_ambiguous');
+    expect((await unload(`${digest}@0.25`)).status).toBe(200);
+    expect((await chat(digest)).text).toBe(whole.text);
+    expect((await chat('mild')).code).toBe('model_unknown');
   });
 
   it('marks a given accuracyDelta as declared; two domains of one file are freed with the second', async () => {

@@ -10,7 +10,8 @@ import { StepCosts } from './StepCosts.js';
 
 /** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
 export interface ScheduledRequest extends Waiting {
-  readonly adapterDigest: string | null;
+  /** Requests of one group may share a call: the key of their adapter; null = base model. */
+  readonly adapterGroup: string | null;
   readonly promptTokens: number;
   readonly replayTokens: number;
   readonly answered: boolean;
@@ -205,7 +206,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   load(): LoadReport {
     const running = this.#running();
     const samples = this.#queueMsSamples;
-    const adapters = new Set(running.flatMap(({ adapterDigest }) => adapterDigest ?? []));
+    const adapters = new Set(running.flatMap(({ adapterGroup }) => adapterGroup ?? []));
     return {
       pendingLlmRequests: this.pendingRequests,
       avgLlmQueueMs: samples.length === 0 ? 0 : samples.reduce((sum, sample) => sum + sample, 0) / samples.length,
