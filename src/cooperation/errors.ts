@@ -16,6 +16,13 @@ export const cooperationErrors = {
     meaning: 'No shard qualifies for the domain and the request forbids a fallback.',
     action: 'Load an adapter for the domain, or allow the fallback.',
   },
+  SHARD_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'A statement names a shard that is no member of the cluster.',
+    action: 'See `ostraka status` for the shards.',
+  },
   ADAPTER_DOMAIN_TAKEN: {
     httpStatus: 409,
     errorNum: 8105,

@@ -274,7 +274,8 @@ class MemoryCluster {
     const coordinator = new TransactionCoordinator({ executor, timestamps, decisions, ...parts, metrics: uncounted, options });
     this.coordinators.set(shardId, coordinator);
     this.locals.push(local);
-    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, ...parts };
+    const adapters = { list: () => [], load: () => Promise.reject(new Error()), unload: () => Promise.reject(new Error()) };
+    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, adapters, ...parts };
     this.services.set(shardId, new QueryService({ ...service, queryMemory, metrics: uncounted, options: execution }));
   }
 
@@ -353,6 +354,7 @@ describe('the same query from any shard of three', () => {
         text: 'Who approves?!',
         model: 'default',
         adapter: 'ad',
+        adapter_scale: 1,
         domain: 'legal',
         shard: 'shard-0',
         routing: { decision: 'domain', score: 0.9, tier: 0.8 },
