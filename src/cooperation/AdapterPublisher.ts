@@ -73,6 +73,12 @@ export class AdapterPublisher {
     return this.#modelService.unloadAdapter(adapter, signal);
   }
 
+  /** Waits until every shard that answers in time knows what was announced and withdrawn before. */
+  async spread(): Promise<void> {
+    const missed = await this.#gossip.spread();
+    if (missed.length > 0) this.#logger.warn('adapter.not_everywhere', { shards: missed.length });
+  }
+
   /** An adapter that the engine could not load again after a crash is not announced any longer. */
   withdrawLost(): void {
     const loaded = new Set(this.#modelService.adapters().map(adapterKey));

@@ -65,20 +65,22 @@ export class AdapterService {
   }
 
   /**
-   * Resolves when the engine has the adapter and the shard announces it. The same file, domain and scale again change nothing but the
+   * Resolves when the engine has the adapter and every shard that can be reached knows of it. The same file, domain and scale again change nothing but the
    * figures. Errors: ADAPTER_PATH_REFUSED, ADAPTER_INVALID, ADAPTER_DOMAIN_TAKEN, ADAPTERS_FULL, ADAPTERS_BUSY, ADAPTER_IN_USE (it is
    * being unloaded), ENGINE_LOADING, DEADLINE_EXCEEDED.
    */
   load(asked: AdapterLoad, signal: AbortSignal): Promise<AdapterCapabilityAnnouncement> {
     return this.#inTurn(signal, async () => {
       const { announcement, saved } = await this.#load(asked);
+      await this.#publisher.spread();
       await this.#save((others) => [...others, saved], asked.domain);
       return announcement;
     });
   }
 
   /**
-   * Withdraws the announcement, waits for the requests that use the adapter, frees it; tells what was unloaded. `name`: the domain, or a
+   * Withdraws the announcement at every shard that can be reached, waits for the requests that use the adapter, frees it; tells what was
+   * unloaded. `name`: the domain, or a
    * digest or its beginning, with or without a scale (`adapterNamed`). Errors: ADAPTER_UNKNOWN, ADAPTER_AMBIGUOUS, ADAPTERS_BUSY,
    * ADAPTER_IN_USE (it takes no new requests and goes with its last one), ENGINE_LOST.
    */
@@ -87,6 +89,7 @@ export class AdapterService {
       const unloaded = await this.#named(name);
       const going = this.#publisher.withdraw(unloaded.domain);
       await this.#save((others) => others, unloaded.domain);
+      await this.#publisher.spread();
       for (const adapter of going) await this.#free(adapter);
       return unloaded;
     });

@@ -99,6 +99,24 @@ export class GossipProtocol implements PeerDirectory {
     );
   }
 
+  /**
+   * Brings the own entry to every shard that is not known to be away and waits for their answers: what was announced before stands in the
+   * view of each that answered within `gossipTimeoutMs`. Gives those that did not; they hear of it by the rounds.
+   */
+  async spread(): Promise<readonly ShardId[]> {
+    const entries = [this.#own()];
+    const others = this.#view.members.filter(({ shardId, health }) => shardId !== this.#self && health !== 'dead');
+    const missed = await Promise.all(
+      others.map(({ shardId }) =>
+        this.#call(shardId, 'gossip.push', { entries }).then(
+          () => undefined,
+          () => shardId,
+        ),
+      ),
+    );
+    return missed.filter((shardId) => shardId !== undefined);
+  }
+
   /** The own load; pushed at most every `loadReportIntervalMs`, the newest wins. */
   reportLoad(load: LoadReport): void {
     this.#change({ load: { ...load, activeLoraAdapters: [...load.activeLoraAdapters] } });

@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterIdentity, type GenerateRequest, plainSampling } from '../../../src/platform/index.js';
+import { describeModelFile, readBaseFingerprint } from '../../../src/platform/node/index.js';
 import type { AssembledEngine } from '../../../src/shard/index.js';
+import { type AdapterContent, encodeAdapter } from '../../../src/training/index.js';
+import { toPeftOrder } from '../../support/peftFiles.js';
+import { readAdapterTensors } from '../../support/readAdapterTensors.js';
 import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
@@ -115,6 +119,40 @@ describe('adapters that come and go in a running engine (R21)', () => {
     expect(texts.size).toBeLessThanOrEqual(2);
   });
 
+  it('refuses what fits by its shapes alone: made for another model, or with the rows of PEFT', async () => {
+    const { chat } = testModels();
+    const tensors = readAdapterTensors(first);
+    const rank = tensors[0]?.rows as number;
+    const write = (name: string, content: Partial<AdapterContent>): string => {
+      const path = join(folder, `${name}.gguf`);
+      const whole = { domain: 'test', baseDigest: chat.digest, rank, alpha: 2 * rank, tensors, ...content };
+      writeFileSync(path, encodeAdapter(whole));
+      return path;
+    };
+    const fits: readonly [string, Partial<AdapterContent>][] = [
+      ['same', {}],
+      ['another quantisation', { baseDigest: 'a'.repeat(64), baseFingerprint: readBaseFingerprint(chat.path) }],
+      [
+        'not trained',
+        { tensors: tensors.map((one) => (one.name.endsWith('b') ? { ...one, values: new Float32Array(one.values.length) } : one)) },
+      ],
+    ];
+    for (const [name, content] of fits) await engine.unloadAdapter(await load(write(name, content)), signal);
+    const { shape } = describeModelFile(chat.path);
+    const wrong: readonly [string, Partial<AdapterContent>, RegExp][] = [
+      ['another model', { baseDigest: 'a'.repeat(64) }, /made for another model, of SHA-256 a+; the one that is served has/],
+      ['another training', { baseDigest: 'a'.repeat(64), baseFingerprint: 'b'.repeat(64) }, /made for another model/],
+      ['rows of PEFT', { tensors: toPeftOrder(tensors, shape), rowOrder: 'peft' }, /order "peft".*adapter import/],
+    ];
+    const base = await answer(ask(undefined));
+    for (const [name, content, message] of wrong)
+      await expect(load(write(name, content)), name).rejects.toMatchObject({
+        code: 'ADAPTER_INVALID',
+        message: expect.stringMatching(message),
+      });
+    expect([engine.adapters(), await answer(ask(undefined))]).toEqual([[], base]);
+  });
+
   it('refuses broken copies with ADAPTER_INVALID, and serves what is loaded as before', async () => {
     const whole = readFileSync(first);
     const adapter = await load(first);
@@ -140,10 +178,15 @@ describe('adapters that come and go in a running engine (R21)', () => {
       ['another type of alpha', changed(typeAt, Buffer.from([5, 0, 0, 0]))],
       ['another kind of adapter', changed(whole.indexOf('lora', whole.indexOf('adapter.type')), Buffer.from('dora'))],
     ];
+    const reasons = new Map([
+      ['truncated', /the file is truncated/],
+      ['another architecture', /not a LoRA adapter of this model/],
+    ]);
     for (const [name, bytes] of copies) {
       const path = join(folder, 'broken.gguf');
       writeFileSync(path, bytes);
-      await expect(load(path), name).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
+      const message = expect.stringMatching(reasons.get(name) ?? /./);
+      await expect(load(path), name).rejects.toMatchObject({ code: 'ADAPTER_INVALID', message });
     }
     await expect(load(join(folder, 'missing.gguf'))).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
     await expect(load(testModels().chat.path)).rejects.toMatchObject({

@@ -1,10 +1,12 @@
 import { assert } from '../../../base/index.js';
 import { type AdapterIdentity, adapterKey, type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../index.js';
+import { type AdapterBase, checkAdapterOrigin } from './checkAdapterOrigin.js';
 import { checkModelFile } from './checkModelFile.js';
 import { type Pointer, viewNative } from './LlamaApi.js';
 import { type LlamaModel, loadLlamaModel, type ModelFile } from './LlamaModel.js';
 import { LlamaTokenizer } from './LlamaTokenizer.js';
 import { NativeBatch } from './NativeBatch.js';
+import type { GgufContents } from './readGguf.js';
 import { readTemplateFacts } from './readTemplateFacts.js';
 
 export interface LlamaStepOptions {
@@ -32,6 +34,7 @@ export class LlamaStepBackend implements StepBackend {
   readonly #tokenizer: LlamaTokenizer;
   readonly #context: Pointer;
   readonly #memory: Pointer;
+  readonly #base: AdapterBase;
   readonly #batch: NativeBatch;
   /** Loaded files by digest. */
   readonly #adapters = new Map<string, Pointer>();
@@ -44,6 +47,7 @@ export class LlamaStepBackend implements StepBackend {
     this.#model = model;
     this.#context = context;
     this.#memory = memory;
+    this.#base = options.model;
     this.#tokenizer = new LlamaTokenizer(model);
     this.#batch = new NativeBatch(model.api, rowsMax);
     this.#lengths = new Int32Array(options.sequences);
@@ -154,8 +158,10 @@ export class LlamaStepBackend implements StepBackend {
   }
 
   loadAdapter(adapter: { readonly path: string; readonly digest?: string }): { readonly digest: string } {
-    const refuse = (reason: string, cause?: unknown) => platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}`, { cause });
-    const { digest, type } = checkModelFile(adapter.path, refuse);
+    const refuse = (reason: string, cause?: unknown) =>
+      platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}${hintFor(adapter.path)}`, { cause });
+    const check = (facts: GgufContents): void => checkAdapterOrigin(facts, this.#base);
+    const { digest, type } = checkModelFile(adapter.path, refuse, { check });
     if (type !== 'adapter') throw refuse(`it is a GGUF file of type ${type ?? 'model'}, no adapter`);
     if (adapter.digest !== undefined && adapter.digest !== digest) throw refuse(`its SHA-256 is ${digest}, expected ${adapter.digest}`);
     if (this.#adapters.has(digest)) return { digest };
@@ -207,6 +213,9 @@ export class LlamaStepBackend implements StepBackend {
     assert(wanted <= this.facts.sequencesMax, 'logits are wanted of at most one row a sequence', { wanted });
   }
 }
+
+const hintFor = (path: string): string =>
+  path.endsWith('.safetensors') ? ' (`ostraka adapter import` makes a GGUF file of a PEFT folder)' : '';
 
 const isSame = (left: AdapterIdentity | null, right: AdapterIdentity | null): boolean =>
   left === right || (left !== null && right !== null && adapterKey(left) === adapterKey(right));
