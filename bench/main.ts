@@ -1,4 +1,5 @@
 // npm run bench -- NAME… [--json] [--quick] [--list]: runs benches one after another and prints a line each.
+import { adapterContextsBench } from './adapterContexts.bench.js';
 import type { BenchResult } from './BenchResult.js';
 import { batchedBench } from './batched.bench.js';
 import { constraintBench } from './constraint.bench.js';
@@ -16,6 +17,7 @@ import { trainingBench } from './training.bench.js';
 import { writesBench } from './writes.bench.js';
 
 const benches: { readonly [name: string]: (options: { readonly quick: boolean }) => Promise<BenchResult[]> } = {
+  adapterContexts: adapterContextsBench,
   batched: batchedBench,
   constraint: constraintBench,
   embedding: embeddingBench,

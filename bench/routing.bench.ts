@@ -27,7 +27,7 @@ export async function routingBench(options: { readonly quick: boolean }): Promis
       const startedMs = performance.now();
       router.route(
         {
-          domain: `domain-${i % counts.domains}`,
+          adapter: { domain: `domain-${i % counts.domains}` },
           model: 'default',
           promptHash: BigInt(i) << 40n,
           excluded: new Set(),

@@ -23,7 +23,7 @@ const leaking = (service: ModelService): ModelService => {
     tokenize: (model, text, signal) => service.tokenize(model, text, signal),
     detokenize: (model, tokens, signal) => service.detokenize(model, tokens, signal),
     loadAdapter: (adapter, signal) => service.loadAdapter(adapter, signal),
-    unloadAdapter: (digest, signal) => service.unloadAdapter(digest, signal),
+    unloadAdapter: (adapter, signal) => service.unloadAdapter(adapter, signal),
     load: () => {
       const load = service.load();
       const sequencesBusy = Math.min(load.sequencesTotal, load.sequencesBusy + leaked);

@@ -1,5 +1,12 @@
 import { assert, sha256Hex, utf8 } from '../../src/base/index.js';
-import { type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../src/platform/index.js';
+import {
+  type AdapterIdentity,
+  adapterKey,
+  type BackendFacts,
+  type BackendRow,
+  platformError,
+  type StepBackend,
+} from '../../src/platform/index.js';
 import { hashToken } from './hashToken.js';
 
 /** One answer of the script: for a last user message that holds `question`, under the adapter (left out: any, null: the base model). */
@@ -45,7 +52,8 @@ export class ToyStepBackend implements StepBackend {
   readonly #script: readonly ScriptedAnswer[];
   readonly #sequences: readonly Sequence[];
   readonly #adapters = new Set<string>();
-  #adapter: string | null = null;
+  #adapter: AdapterIdentity | null = null;
+  #adapterHash = 0;
   #logits: (Float32Array | undefined)[] = [];
 
   constructor({ sequences, contextTokens, script }: ToyStepOptions) {
@@ -80,12 +88,11 @@ export class ToyStepBackend implements StepBackend {
 
   decode(rows: readonly BackendRow[]): void {
     this.#checkRows(rows);
-    const adapterHash = this.#adapter === null ? 0 : Number.parseInt(this.#adapter.slice(0, 8), 16);
     const kernelOf = kernels(rows);
     this.#logits = rows.map(({ sequence, token, wantLogits }) => {
       const { tokens, hashes } = this.#sequenceOf(sequence);
       tokens.push(token);
-      hashes.push(hashToken(hashToken(hashes.at(-1) as number, adapterHash + (kernelOf.get(sequence) as number)), token));
+      hashes.push(hashToken(hashToken(hashes.at(-1) as number, this.#adapterHash + (kernelOf.get(sequence) as number)), token));
       return wantLogits ? this.#logitsAfter(this.#sequenceOf(sequence)) : undefined;
     });
   }
@@ -133,12 +140,13 @@ export class ToyStepBackend implements StepBackend {
     target.hashes.push(...source.hashes.slice(1));
   }
 
-  useAdapter(adapterDigest: string | null): void {
-    assert(adapterDigest === null || this.#adapters.has(adapterDigest), 'an adapter in use is loaded');
-    this.#adapter = adapterDigest;
+  useAdapter(adapter: AdapterIdentity | null): void {
+    assert(adapter === null || this.#adapters.has(adapter.digest), 'an adapter in use is loaded');
+    this.#adapter = adapter;
+    this.#adapterHash = adapter === null ? 0 : Number.parseInt(sha256Hex(adapterKey(adapter)).slice(0, 8), 16);
   }
 
-  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string } {
+  loadAdapter(adapter: { readonly path: string; readonly digest?: string }): { readonly digest: string } {
     if (adapter.path === '') throw platformError('ADAPTER_INVALID', 'adapter: the file cannot be opened');
     const digest = sha256Hex(adapter.path);
     if (adapter.digest !== undefined && adapter.digest !== digest)
@@ -148,7 +156,7 @@ export class ToyStepBackend implements StepBackend {
   }
 
   unloadAdapter(digest: string): void {
-    if (this.#adapter === digest) this.#adapter = null;
+    if (this.#adapter?.digest === digest) this.useAdapter(null);
     this.#adapters.delete(digest);
   }
 
@@ -175,7 +183,8 @@ export class ToyStepBackend implements StepBackend {
 
   #scriptedAnswer(question: string): string | undefined {
     return this.#script.find(
-      (entry) => question.includes(entry.question) && (entry.adapterDigest === undefined || entry.adapterDigest === this.#adapter),
+      (entry) =>
+        question.includes(entry.question) && (entry.adapterDigest === undefined || entry.adapterDigest === (this.#adapter?.digest ?? null)),
     )?.answer;
   }
 

@@ -10,6 +10,11 @@ export const aqlErrors = {
     'The text is not AQL; the message has line, column, the text at that place and what was expected.',
     'Correct the query at that place.',
   ),
+  AQL_STATEMENT_MISPLACED: row(
+    1501,
+    'A statement such as LLM ADAPTER LIST stands inside another query.',
+    'Send the statement as a query of its own.',
+  ),
   AQL_EMPTY: row(1502, 'The query is empty or only a comment.', 'Send a query.'),
   AQL_TOO_LONG: row(
     1501,

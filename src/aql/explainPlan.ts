@@ -107,6 +107,10 @@ class Explainer {
       case 'Embed':
       case 'Rerank':
         return this.#modelCall(node);
+      case 'Adapter': {
+        const { action, subject, domain, shard, options } = node;
+        return { action, ...this.#texts({ subject, domain, shard, options }) };
+      }
       case 'Gather':
         return this.#gather(node);
     }

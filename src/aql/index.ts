@@ -17,6 +17,7 @@ export { expressionsOf } from './plan/expressionsOf.js';
 export { isDeterministic } from './plan/isDeterministic.js';
 export type { PlanExpression, VariableId } from './plan/PlanExpression.js';
 export type {
+  AdapterNode,
   CollectNode,
   EmbedNode,
   GatherNode,

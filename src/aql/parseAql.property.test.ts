@@ -6,7 +6,7 @@ import { planQuery } from './planQuery.js';
 
 const words = (
   'FOR d IN c FILTER SORT LIMIT LET COLLECT RETURN INSERT UPDATE REMOVE REPLACE INTO WITH COUNT AGGREGATE KEEP OPTIONS DISTINCT ASC DESC ' +
-  'NOT AND OR LIKE ALL ANY NONE NEW OLD CURRENT INFER EMBED LLM RERANK DOMAIN SYSTEM CONTEXT SCHEMA EACH STREAM null true LENGTH FIRST ' +
+  'NOT AND OR LIKE ALL ANY NONE NEW OLD CURRENT INFER EMBED LLM llm RERANK ADAPTER LIST load UNLOAD SHARD DOMAIN SYSTEM CONTEXT SCHEMA EACH STREAM null true LENGTH FIRST ' +
   '( ) [ ] { } [* ] . , : ? == != < = + - * / % .. && || ! =~ @p @@c "s" \'m\' 1 2.5 ; \\ ` // /* */ x.y'
 ).split(' ');
 
@@ -29,6 +29,34 @@ describe('parseAql', () => {
     ));
 
   it('answers any text so', () => fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => onlyTyped(() => parseAql(text)))));
+
+  it('reads a query that begins with other words the same with LLM, ADAPTER, LIST, LOAD and UNLOAD as its names', () => {
+    const names = fc.shuffledSubarray(['llm', 'adapter', 'list', 'load', 'unload', 'shard', 'domain'], { minLength: 3, maxLength: 3 });
+    const forms = [
+      'LET $0 = 1 LET $1 = $0 + 1 RETURN {$0, $1, $2: [$0, $1][0]}',
+      'FOR $0 IN [1, 2] LET $1 = $0 FILTER $1 > 1 SORT $0 DESC COLLECT $2 = $1 RETURN $2',
+      "LET $0 = 'p' LET $1 = 'a' LET $2 = INFER 'm' $0 ADAPTER $1 RETURN $2",
+      'FOR $0 IN $1 RETURN INFER @m $0.text SYSTEM $0 DOMAIN $0 OPTIONS {seed: 1}',
+      'FOR $0 IN @@c UPDATE $0 WITH {$1: $0.$2} IN $1 RETURN NEW',
+      'RETURN $0($1($2))',
+    ];
+    const plain = ['one', 'two', 'three'];
+    const shape = (form: string, used: readonly string[]): string => {
+      const text = form.replaceAll(/\$(\d)/g, (_, place) => used[Number(place)] as string);
+      return JSON.stringify(parseAql(text).operations, (key, value) => {
+        if (/^at$|At$/.test(key)) return undefined;
+        if (key !== 'name' && key !== 'variable') return value;
+        return `$${used.findIndex((name) => name.toUpperCase() === String(value).toUpperCase())}`;
+      });
+    };
+    fc.assert(
+      fc.property(names, fc.constantFrom(...forms), fc.boolean(), (used, form, isUpper) => {
+        const written = isUpper ? used.map((name) => name.toUpperCase()) : used;
+        expect(shape(form, written)).toBe(shape(form, plain));
+      }),
+      { numRuns: 300 },
+    );
+  });
 
   it('gives line and column inside the text', () =>
     fc.assert(

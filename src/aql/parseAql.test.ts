@@ -131,6 +131,66 @@ describe('parseAql: precedence is ArangoDB’s', () => {
   ])('%s', (text, shape) => expect(expression(text)).toBe(shape));
 });
 
+describe('parseAql: LLM ADAPTER is a statement where a query begins, and words everywhere else (R21)', () => {
+  const statement = (text: string): unknown => {
+    const [operation, ...others] = parseAql(text).operations;
+    expect(others).toEqual([]);
+    const kinds = Object.entries(operation ?? {}).flatMap(([name, part]) =>
+      typeof part === 'object' && 'kind' in part ? [`${name}:${part.kind}`] : typeof part === 'string' ? [part] : [],
+    );
+    return kinds.join(' ');
+  };
+
+  it.each([
+    ['LLM ADAPTER LIST', 'adapter list'],
+    ['llm adapter list // of all shards', 'adapter list'],
+    ["LLM ADAPTER LOAD '/a/legal.gguf' DOMAIN 'legal'", 'adapter load subject:literal domain:literal'],
+    [
+      "LLM ADAPTER LOAD CONCAT(@folder, 'a') OPTIONS {scale: 0.5} SHARD @shard DOMAIN @domain",
+      'adapter load subject:call options:object shard:bind domain:bind',
+    ],
+    ["LLM ADAPTER UNLOAD 'legal@0.5' SHARD 'shard-1'", 'adapter unload subject:literal shard:literal'],
+  ])('%s', (text, parts) => expect(statement(text)).toBe(parts));
+
+  it.each([
+    'LET llm = 1 LET adapter = 2 LET list = 3 RETURN llm + adapter + list',
+    "LET llm = 'p' LET list = 'a' RETURN INFER 'm' llm ADAPTER list",
+    "LET llm = 'p' LET load = 'a' RETURN INFER 'm' 'p' SYSTEM llm ADAPTER load",
+    'FOR llm IN [1] RETURN llm',
+    'FOR d IN c SORT d.llm RETURN {llm: d, adapter: 1}',
+    'WITH llm FOR adapter IN llm RETURN adapter',
+    'LET x = [1] RETURN x[* FILTER CURRENT.llm RETURN CURRENT.adapter]',
+  ])('still parses %s', (text) => expect(() => parseAql(text)).not.toThrow());
+
+  it.each([
+    'LET a = 1 LLM ADAPTER LIST',
+    'RETURN LLM ADAPTER LIST',
+    'RETURN (LLM ADAPTER LIST)',
+    'LET a = (LLM ADAPTER LIST) RETURN a',
+    'FOR a IN LLM ADAPTER LIST RETURN a',
+    'FOR a IN (LLM ADAPTER LIST) RETURN a.domain',
+    "WITH c LLM ADAPTER UNLOAD 'a'",
+    "RETURN LENGTH(LLM ADAPTER LOAD 'a' DOMAIN 'b')",
+    'RETURN [LLM ADAPTER LIST]',
+  ])('refuses it inside a query: %s', (text) =>
+    expect(failure(text)).toMatchObject({ code: 'AQL_STATEMENT_MISPLACED', errorNum: 1501, data: { line: 1 } }),
+  );
+
+  it.each([
+    ['LLM ADAPTER', 'LIST'],
+    ['LLM ADAPTER DROP', 'LIST'],
+    ['LLM ADAPTER LIST RETURN 1', 'the end of the query'],
+    ["LLM ADAPTER LOAD 'a'", 'DOMAIN'],
+    ["LLM ADAPTER LOAD 'a' DOMAIN 'b' DOMAIN 'c'", 'DOMAIN is given twice'],
+    ["LLM ADAPTER UNLOAD 'a' DOMAIN 'b'", 'the end of the query'],
+    ["LLM ADAPTER LIST SHARD 's'", 'the end of the query'],
+  ])('says what is expected in %s', (text, expected) => {
+    const error = failure(text);
+    expect(error.code).toBe('AQL_PARSE');
+    expect(error.message).toContain(expected);
+  });
+});
+
 describe('parseAql: INFER, EMBED and their tail words are words, not reserved ones (R14)', () => {
   it.each([
     'FOR infer IN [1] LET embed = infer RETURN {domain: embed}',

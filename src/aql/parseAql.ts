@@ -1,6 +1,6 @@
 import { aqlError } from './errors.js';
 import { aqlLimits } from './limits.js';
-import type { Ast, Expression } from './syntax/Ast.js';
+import type { Ast, Expression, Operation } from './syntax/Ast.js';
 import { aqlErrorAt } from './syntax/aqlErrorAt.js';
 import { notSupported } from './syntax/notSupported.js';
 import { OperationParser } from './syntax/OperationParser.js';
@@ -17,12 +17,14 @@ export function parseAql(text: string): Ast {
   refuseAdministration(cursor);
   const parser = new OperationParser(cursor);
   const withCollections = parseWith(cursor, parser);
-  const operations = parser.parseOperations();
-  if (cursor.peek().kind !== 'end') throw cursor.unexpected(['an operator', 'the end of the query']);
+  const operations = withCollections.length > 0 ? parser.parseOperations() : parser.parseQuery();
+  if (cursor.peek().kind !== 'end') throw cursor.unexpected([...(isStatement(operations) ? [] : ['an operator']), 'the end of the query']);
   const ast = { text, operations, bindParameters: [...cursor.bindParameters], withCollections };
   checkDepth(ast);
   return ast;
 }
+
+const isStatement = ([first]: readonly Operation[]): boolean => first?.kind === 'adapter';
 
 function parseWith(cursor: TokenCursor, parser: OperationParser): readonly Expression[] {
   if (!cursor.acceptWord('WITH')) return [];
@@ -31,11 +33,11 @@ function parseWith(cursor: TokenCursor, parser: OperationParser): readonly Expre
   return collections;
 }
 
-/** `LLM MODEL LIST` and its kin are statements only as first words of a query. */
+/** `LLM MODEL LIST` and its kin are statements only as first words of a query; those of adapters exist. */
 function refuseAdministration(cursor: TokenCursor): void {
   if (!cursor.isWord('LLM')) return;
   const { word } = cursor.peek(1);
-  if (!['MODEL', 'ADAPTER', 'STATS', 'CACHE'].includes(word)) return;
+  if (!['MODEL', 'STATS', 'CACHE'].includes(word)) return;
   throw notSupported({ text: cursor.text, at: cursor.peek().start }, `the statement LLM ${word}`, 'R14');
 }
 

@@ -55,6 +55,15 @@ describe('explainPlan: the graph', () => {
 });
 
 describe('planQuery: the plan as text', () => {
+  it('shows a statement of adapters as a node, its parts as text, and reaches for nothing (R21)', () => {
+    expect(plan('LLM ADAPTER LIST')).toBe(['COOR Singleton', 'COOR Adapter action=list', 'COOR Return value=#0'].join('\n'));
+    const text = "LLM ADAPTER LOAD CONCAT(@folder, '/a.gguf') DOMAIN 'law' SHARD 's1' OPTIONS {scale: 0.5}";
+    expect(plan(text, { folder: '/x' })).toContain('COOR Adapter action=load subject=CONCAT("/x", "/a.gguf") domain="law" shard="s1"');
+    expect(planQuery({ text: 'LLM ADAPTER LIST' }).collections).toEqual([]);
+    expect(failure('LLM ADAPTER UNLOAD @name').code).toBe('AQL_BIND_MISSING');
+    expect(failure('LLM ADAPTER UNLOAD name').code).toBe('AQL_VARIABLE_UNKNOWN');
+  });
+
   it('embeds each document on its shard, before the writes, and adds the counts (paper §IV-E)', () => {
     const text =
       "FOR d IN passages FILTER d.vector == null UPDATE d WITH {vector: EMBED 'default' d.text} IN passages COLLECT WITH COUNT INTO n RETURN n";

@@ -161,8 +161,8 @@ const buildProgram = async (): Promise<Command> => {
     .action(async (options) => (await import('./commands/adapterLoadCommand.js')).adapterLoadCommand(options));
   adapter
     .command('unload')
-    .description('withdraw a domain from the shard that is asked, wait for its requests, free its adapter')
-    .requiredOption('--domain <name>', 'its domain')
+    .description('withdraw an adapter from the shard that is asked, wait for its requests, free it')
+    .requiredOption('--domain <name>', 'its domain, or its digest or the first 12 digits of it; @scale may stand behind either')
     .option('--url <url>', 'the shard', defaultUrl)
     .action(async (options) => (await import('./commands/adapterUnloadCommand.js')).adapterUnloadCommand(options));
   adapter

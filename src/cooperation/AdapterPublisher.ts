@@ -1,5 +1,5 @@
 import type { AdapterCapabilityAnnouncement, GossipProtocol } from '../membership/index.js';
-import type { AdapterFigures, Clock, Logger, ModelService } from '../platform/index.js';
+import { type AdapterFigures, type AdapterIdentity, adapterKey, type Clock, type Logger, type ModelService } from '../platform/index.js';
 
 /** An adapter this shard should serve, with the figures known of it. */
 export interface AdapterToPublish {
@@ -60,23 +60,30 @@ export class AdapterPublisher {
   }
 
   /** Says that the domain is served no more, so that no request is sent to what is going away. Returns the adapters nothing else names. */
-  withdraw(domain: string): readonly string[] {
+  withdraw(domain: string): readonly AdapterIdentity[] {
     const going = this.announced().filter((one) => one.domain === domain);
     this.#withdraw((one) => one.domain === domain);
-    const named = new Set(this.announced().map(({ adapterDigest }) => adapterDigest));
-    return [...new Set(going.map(({ adapterDigest }) => adapterDigest))].filter((digest) => !named.has(digest));
+    const named = new Set(this.announced().map(keyOf));
+    const unnamed = going.filter((one) => !named.has(keyOf(one)));
+    return [...new Map(unnamed.map((one) => [keyOf(one), identityOf(one)])).values()];
   }
 
   /** Frees what was withdrawn, once its last request has ended. Errors: ADAPTER_UNKNOWN, those of the signal. */
-  free(digest: string, signal: AbortSignal): Promise<void> {
-    return this.#modelService.unloadAdapter(digest, signal);
+  free(adapter: AdapterIdentity, signal: AbortSignal): Promise<void> {
+    return this.#modelService.unloadAdapter(adapter, signal);
+  }
+
+  /** Waits until every shard that answers in time knows what was announced and withdrawn before. */
+  async spread(): Promise<void> {
+    const missed = await this.#gossip.spread();
+    if (missed.length > 0) this.#logger.warn('adapter.not_everywhere', { shards: missed.length });
   }
 
   /** An adapter that the engine could not load again after a crash is not announced any longer. */
   withdrawLost(): void {
-    const loaded = new Set(this.#modelService.adapters().map(({ digest }) => digest));
-    if (this.announced().some(({ adapterDigest }) => !loaded.has(adapterDigest)))
-      this.#withdraw(({ adapterDigest }) => !loaded.has(adapterDigest));
+    const loaded = new Set(this.#modelService.adapters().map(adapterKey));
+    const isLost = (one: AdapterCapabilityAnnouncement): boolean => !loaded.has(keyOf(one));
+    if (this.announced().some(isLost)) this.#withdraw(isLost);
   }
 
   #withdraw(isGoing: (one: AdapterCapabilityAnnouncement) => boolean): void {
@@ -88,3 +95,6 @@ export class AdapterPublisher {
     this.#gossip.announce({ announcements: [...tombstones, ...all.filter(({ withdrawn }) => !withdrawn)] });
   }
 }
+
+const identityOf = ({ adapterDigest: digest, scale }: AdapterCapabilityAnnouncement): AdapterIdentity => ({ digest, scale });
+const keyOf = (one: AdapterCapabilityAnnouncement): string => adapterKey(identityOf(one));

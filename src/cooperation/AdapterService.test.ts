@@ -4,7 +4,15 @@ import { ManualClock, settle } from '../../test/support/ManualClock.js';
 import { CountingRandom, EventLog, silentMetrics } from '../../test/support/silentPorts.js';
 import { asId, onAbort, type ShardId } from '../base/index.js';
 import { GossipProtocol, membershipOptions } from '../membership/index.js';
-import { type AdapterFiles, idleLoad, type LoadedAdapter, platformError, type SavedAdapter } from '../platform/index.js';
+import {
+  type AdapterFiles,
+  type AdapterIdentity,
+  adapterKey,
+  idleLoad,
+  type LoadedAdapter,
+  platformError,
+  type SavedAdapter,
+} from '../platform/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import { AdapterPublisher } from './AdapterPublisher.js';
 import { AdapterService } from './AdapterService.js';
@@ -12,7 +20,7 @@ import { cooperationOptions } from './options.js';
 
 const { signal } = new AbortController();
 const shardId = asId<ShardId>('s1');
-const digestOf = (path: string): string => path.replace(/\D/g, '').padEnd(64, '0');
+const digestOf = (path: string): string => (path === 'abc' ? path : path.replace(/\D/g, '')).padEnd(64, '0');
 const figures = {
   accuracyDelta: 1,
   baseAccuracy: 0,
@@ -23,6 +31,8 @@ const figures = {
   source: 'measured' as const,
 };
 
+const nobody: AdapterIdentity = { digest: '', scale: 1 };
+
 /** An engine with adapters only: what the service asks for, in order; `hold` keeps unloads waiting as running requests do. */
 class AdapterEngine extends FakeModelService {
   readonly calls: string[] = [];
@@ -32,14 +42,14 @@ class AdapterEngine extends FakeModelService {
   override async loadAdapter({ path = '', scale = 1 }: { readonly path?: string; readonly scale?: number } = {}): Promise<LoadedAdapter> {
     this.calls.push(`load ${path}`);
     const adapter = { digest: digestOf(path), modelDigest: 'f'.repeat(64), scale };
-    this.loaded.set(adapter.digest, adapter);
+    this.loaded.set(adapterKey(adapter), adapter);
     return adapter;
   }
-  override async unloadAdapter(digest = '', unloadSignal: AbortSignal = signal): Promise<void> {
-    this.calls.push(`unload ${digest.replace(/0+$/, '')}`);
+  override async unloadAdapter({ digest, scale }: AdapterIdentity = nobody, unloadSignal: AbortSignal = signal): Promise<void> {
+    this.calls.push(`unload ${digest.replace(/0+$/, '')}${scale === 1 ? '' : `@${scale}`}`);
     const aborted = new Promise<never>((_, reject) => onAbort(unloadSignal, () => reject(unloadSignal.reason)));
     if (this.hold) await Promise.race([this.hold, aborted]);
-    this.loaded.delete(digest);
+    this.loaded.delete(adapterKey({ digest, scale }));
   }
   override adapters(): readonly LoadedAdapter[] {
     return [...this.loaded.values()];
@@ -138,6 +148,33 @@ describe('AdapterService (R21)', () => {
     expect(engine.calls.filter((call) => call.startsWith('unload'))).toEqual(['unload 1']);
   });
 
+  it('serves one file under several scales, and unloads by domain, digest, beginning or scale; several are a choice', async () => {
+    const service = open();
+    for (const [domain, scale] of [
+      ['law', 1],
+      ['mild', 0.5],
+      ['half', 0.5],
+    ] as const)
+      await service.load({ domain, path: 'abc', scale }, signal);
+    const digest = digestOf('abc');
+    const ambiguous = { code: 'ADAPTER_AMBIGUOUS', data: { choices: [{ domain: 'law' }, { domain: 'mild' }, { domain: 'half' }] } };
+    for (const name of [digest, digest.slice(0, 12)]) await expect(service.unload(name, signal)).rejects.toMatchObject(ambiguous);
+    await expect(service.unload(`${digest}@0.5`, signal)).rejects.toMatchObject({ code: 'ADAPTER_AMBIGUOUS' });
+    for (const name of [digest.slice(0, 11), `${digest}@2`, 'law@2', 'nobody'])
+      await expect(service.unload(name, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    expect(await service.unload(`${digest.slice(0, 12)}@1`, signal)).toEqual({ domain: 'law', digest, scale: 1 });
+    expect(await service.unload('mild@0.5', signal)).toMatchObject({ domain: 'mild' });
+    expect(await service.unload(digest, signal)).toMatchObject({ domain: 'half' });
+    expect(engine.calls.filter((call) => call.startsWith('unload'))).toHaveLength(2);
+    expect([engine.adapters(), saved]).toEqual([[], []]);
+  });
+
+  it('holds an evaluation for a measurement of the scale that was measured only', async () => {
+    const service = open();
+    expect(await service.load({ domain: 'law', path: 'a1', scale: 1 }, signal)).toMatchObject({ source: 'measured' });
+    expect(await service.load({ domain: 'mild', path: 'a1', scale: 0.5 }, signal)).toMatchObject({ source: 'declared', accuracyDelta: 1 });
+  });
+
   it('leaves everything as it was when the file is refused', async () => {
     const service = open();
     await service.load(adapter('law', 'a1'), signal);
@@ -183,7 +220,7 @@ describe('AdapterService (R21)', () => {
     const service = open();
     await service.load(adapter('law', 'a1'), signal);
     await service.load(adapter('medicine', 'a2'), signal);
-    engine.loaded.delete(digestOf('a1'));
+    engine.loaded.delete(`${digestOf('a1')}@1`);
     publisher.withdrawLost();
     expect(domains()).toEqual(['medicine']);
   });

@@ -1,7 +1,19 @@
-import { baseError, type OstrakaError, toAbortError, toOstrakaError } from '../base/index.js';
+import { assert, baseError, type OstrakaError, toAbortError, toOstrakaError } from '../base/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyView } from '../membership/index.js';
-import { type AdapterFigures, type AdapterFiles, type Clock, type Logger, platformError, type SavedAdapter } from '../platform/index.js';
+import {
+  type AdapterFigures,
+  type AdapterFiles,
+  type AdapterIdentity,
+  adapterKey,
+  type Clock,
+  type Logger,
+  platformError,
+  type SavedAdapter,
+} from '../platform/index.js';
+import { fitsAdapter } from '../routing/index.js';
 import type { AdapterPublisher } from './AdapterPublisher.js';
+import { adapterNamed } from './adapterNamed.js';
+import { ambiguousAdapter } from './ambiguousAdapter.js';
 import { checkAdapterLoad } from './checkAdapterLoad.js';
 import { cooperationError } from './errors.js';
 import type { CooperationOptions } from './options.js';
@@ -13,6 +25,11 @@ export interface AdapterLoad {
   readonly scale: number;
   /** Declared; absent = the evaluation beside the file. */
   readonly accuracyDelta?: number;
+}
+
+/** What an unload took away. */
+export interface UnloadedAdapter extends AdapterIdentity {
+  readonly domain: string;
 }
 
 /**
@@ -48,31 +65,33 @@ export class AdapterService {
   }
 
   /**
-   * Resolves when the engine has the adapter and the shard announces it. The same file, domain and scale again change nothing but the
+   * Resolves when the engine has the adapter and every shard that can be reached knows of it. The same file, domain and scale again change nothing but the
    * figures. Errors: ADAPTER_PATH_REFUSED, ADAPTER_INVALID, ADAPTER_DOMAIN_TAKEN, ADAPTERS_FULL, ADAPTERS_BUSY, ADAPTER_IN_USE (it is
    * being unloaded), ENGINE_LOADING, DEADLINE_EXCEEDED.
    */
   load(asked: AdapterLoad, signal: AbortSignal): Promise<AdapterCapabilityAnnouncement> {
     return this.#inTurn(signal, async () => {
       const { announcement, saved } = await this.#load(asked);
+      await this.#publisher.spread();
       await this.#save((others) => [...others, saved], asked.domain);
       return announcement;
     });
   }
 
   /**
-   * Withdraws the announcement, waits for the requests that use the adapter, frees it. Errors: ADAPTER_UNKNOWN, ADAPTERS_BUSY,
+   * Withdraws the announcement at every shard that can be reached, waits for the requests that use the adapter, frees it; tells what was
+   * unloaded. `name`: the domain, or a
+   * digest or its beginning, with or without a scale (`adapterNamed`). Errors: ADAPTER_UNKNOWN, ADAPTER_AMBIGUOUS, ADAPTERS_BUSY,
    * ADAPTER_IN_USE (it takes no new requests and goes with its last one), ENGINE_LOST.
    */
-  unload(domain: string, signal: AbortSignal): Promise<void> {
+  unload(name: string, signal: AbortSignal): Promise<UnloadedAdapter> {
     return this.#inTurn(signal, async () => {
-      const isServed = this.#publisher.announced().some((one) => one.domain === domain);
-      // One that could not be restored is in the list alone: it must be possible to get rid of it.
-      const isSaved = (await this.#readSaved()).some((one) => one.domain === domain);
-      if (!isServed && !isSaved) throw this.#unknown(domain);
-      const going = this.#publisher.withdraw(domain);
-      await this.#save((others) => others, domain);
-      for (const digest of going) await this.#free(digest);
+      const unloaded = await this.#named(name);
+      const going = this.#publisher.withdraw(unloaded.domain);
+      await this.#save((others) => others, unloaded.domain);
+      await this.#publisher.spread();
+      for (const adapter of going) await this.#free(adapter);
+      return unloaded;
     });
   }
 
@@ -90,13 +109,26 @@ export class AdapterService {
     });
   }
 
+  /** One that could not be restored is in the saved list alone: it must be possible to get rid of it. */
+  async #named(name: string): Promise<UnloadedAdapter> {
+    const saved = (await this.#readSaved()).map(({ domain, digest, scale }) => ({ domain, adapterDigest: digest, scale }));
+    const known = [...new Map([...saved, ...this.#publisher.announced()].map((one) => [one.domain, one])).values()];
+    const named = adapterNamed(name, known);
+    if (named.kind === 'unknown') throw this.#unknown(name);
+    const choices = named.kind === 'ambiguous' ? named.choices : known.filter((one) => fitsAdapter(one, named.adapter));
+    const [only, ...others] = choices;
+    assert(only !== undefined, 'a name that is known stands for something', { name });
+    if (others.length > 0) throw ambiguousAdapter(name, choices);
+    return { domain: only.domain, digest: only.adapterDigest, scale: only.scale };
+  }
+
   async #load(asked: AdapterLoad & { readonly digest?: string }) {
     const { domain, scale, accuracyDelta } = asked;
     const { path, digest, figures } = await this.#files.describe(asked.path);
     if (asked.digest !== undefined && asked.digest !== digest)
       throw platformError('ADAPTER_INVALID', `adapter ${path}: its content has changed since it was loaded`);
     checkAdapterLoad({ domain, digest, scale }, this.#publisher.announced(), this.#options.adaptersMax);
-    const declared = accuracyDelta === undefined ? figures : declaredFigures(accuracyDelta);
+    const declared = accuracyDelta === undefined ? figuresAt(scale, figures) : declaredFigures(accuracyDelta);
     const late = baseError('DEADLINE_EXCEEDED', `the adapter was not loaded within ${this.#options.adapterLoadMsMax} ms`);
     const announcement = await this.#within(this.#options.adapterLoadMsMax, late, (signal) =>
       this.#publisher.publish({ domain, path, digest, scale, figures: declared }, signal),
@@ -105,12 +137,13 @@ export class AdapterService {
     return { announcement, saved };
   }
 
-  async #free(digest: string): Promise<void> {
+  async #free(adapter: AdapterIdentity): Promise<void> {
     const { adapterUnloadMsMax } = this.#options;
-    const message = `requests still use adapter ${digest.slice(0, 12)} after ${adapterUnloadMsMax} ms; it goes with the last of them`;
+    const { digest, scale } = adapter;
+    const message = `requests still use adapter ${digest.slice(0, 12)}@${scale} after ${adapterUnloadMsMax} ms; it goes with the last of them`;
     const inUse = platformError('ADAPTER_IN_USE', message, { data: { adapterDigest: digest } });
-    await this.#within(adapterUnloadMsMax, inUse, (signal) => this.#publisher.free(digest, signal));
-    this.#logger.info('adapter.unloaded', { adapter: digest });
+    await this.#within(adapterUnloadMsMax, inUse, (signal) => this.#publisher.free(adapter, signal));
+    this.#logger.info('adapter.unloaded', { adapter: adapterKey(adapter) });
   }
 
   async #within<Value>(ms: number, error: OstrakaError, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
@@ -157,13 +190,18 @@ export class AdapterService {
     }
   }
 
-  #unknown(domain: string): OstrakaError {
+  #unknown(name: string): OstrakaError {
     const { members, selfShardId } = this.#topology();
-    const has = members.filter(({ announcements }) => announcements.some((one) => one.domain === domain));
+    const has = members.filter(({ announcements }) => adapterNamed(name, announcements).kind !== 'unknown');
     const elsewhere = has.map(({ shardId, httpUrl }) => `; ${shardId} has one: ask ${httpUrl}`).join('');
-    return platformError('ADAPTER_UNKNOWN', `no adapter of domain ${domain} is loaded on ${selfShardId}${elsewhere}`, { data: { domain } });
+    return platformError('ADAPTER_UNKNOWN', `no adapter of domain ${name} is loaded on ${selfShardId}${elsewhere}`, {
+      data: { domain: name },
+    });
   }
 }
+
+/** An evaluation measures the adapter as it was trained; of another scale its figures are a claim. */
+const figuresAt = (scale: number, figures: AdapterFigures): AdapterFigures => (scale === 1 ? figures : { ...figures, source: 'declared' });
 
 /** Of an adapter nobody measured: the gain as if the base model knew nothing. */
 const declaredFigures = (accuracyDelta: number): AdapterFigures => ({

@@ -188,7 +188,7 @@ export class BatchScatter {
         const { entryTimeoutMs } = entry;
         return {
           index,
-          request: toGenerateRequest(entry, route.report.adapterDigest),
+          request: toGenerateRequest(entry, route.report.adapter),
           ...(entryTimeoutMs !== undefined && { timeoutMs: Math.max(0, entryTimeoutMs - passedMs) }),
         };
       }),

@@ -135,13 +135,13 @@ export class ClusterModelService {
   }
 
   /** The route a request would take, for EXPLAIN. */
-  plan(request: Pick<ClusterRequest, 'domain' | 'model' | 'messages' | 'route'>) {
+  plan(request: Pick<ClusterRequest, 'domain' | 'adapter' | 'model' | 'messages' | 'route'>) {
     return this.#router.plan(this.#router.resolve(request), new Set());
   }
 
   /** The adapter went between the decision and the arrival, and is known to be gone: the shard itself is as good as before. */
-  #hasUnloaded({ code }: OstrakaError, { shardId, adapterDigest }: RoutingReport): boolean {
-    return code === 'ADAPTER_UNKNOWN' && adapterDigest !== undefined && !this.#router.announces(shardId, adapterDigest);
+  #hasUnloaded({ code }: OstrakaError, { shardId, adapter }: RoutingReport): boolean {
+    return code === 'ADAPTER_UNKNOWN' && adapter !== undefined && !this.#router.announces(shardId, adapter);
   }
 
   async *#attempt(
@@ -154,7 +154,7 @@ export class ClusterModelService {
     const events = this.#executor.stream({
       shardId: routing.shardId,
       method: 'model.generate',
-      body: { ...toGenerateRequest(request, routing.adapterDigest), deadlineMs } as unknown as JsonValue,
+      body: { ...toGenerateRequest(request, routing.adapter), deadlineMs } as unknown as JsonValue,
       signal: AbortSignal.any([signal, silence.signal]),
       deadlineMs: request.timeoutMs + this.#options.admissionTimeoutMs,
       idempotent: false,

@@ -1,6 +1,15 @@
 import type { OstrakaErrorJson, ShardId } from '../base/index.js';
-import type { AnswerLogprob, ChatMessage, GenerateEvent, GenerateTiming, SamplingOptions, TokenUsage, ToolUse } from '../platform/index.js';
-import type { RouteDecision, RoutePlan } from '../routing/index.js';
+import type {
+  AdapterIdentity,
+  AnswerLogprob,
+  ChatMessage,
+  GenerateEvent,
+  GenerateTiming,
+  SamplingOptions,
+  TokenUsage,
+  ToolUse,
+} from '../platform/index.js';
+import type { RouteDecision, RoutePlan, WantedAdapter } from '../routing/index.js';
 
 /** An inference request to the cluster, before it is known who answers. */
 export interface ClusterRequest {
@@ -11,6 +20,8 @@ export interface ClusterRequest {
   readonly prompt?: string;
   readonly tools?: ToolUse;
   readonly domain?: string;
+  /** What `domain` stands for where it is the name of an adapter; the router sets it. */
+  readonly adapter?: WantedAdapter;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Whose request it is: owners share an engine fairly. */
@@ -33,7 +44,8 @@ export interface RoutingReport {
   readonly tier: number | undefined;
   /** Why no shard of the request's domain answers; absent where one does, or none was asked for. */
   readonly fallback?: NonNullable<RoutePlan['fallbackReason']>;
-  readonly adapterDigest: string | undefined;
+  /** Who computes with it; absent = the base model. */
+  readonly adapter?: AdapterIdentity;
 }
 
 export type ClusterEvent = { readonly kind: 'routed'; readonly routing: RoutingReport } | GenerateEvent;

@@ -1,10 +1,19 @@
 import { type OstrakaError, type ShardId, xxh64 } from '../base/index.js';
-import type { TopologyView } from '../membership/index.js';
-import { type Clock, platformError } from '../platform/index.js';
-import type { AdaptiveShardRouter, Reservations, RouteCandidate, RoutePlan } from '../routing/index.js';
+import type { AdapterCapabilityAnnouncement, TopologyView } from '../membership/index.js';
+import { type AdapterIdentity, type Clock, platformError } from '../platform/index.js';
+import {
+  type AdaptiveShardRouter,
+  fitsAdapter,
+  type Reservations,
+  type RouteCandidate,
+  type RoutePlan,
+  type WantedAdapter,
+} from '../routing/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
 import { adapterAsModel } from './adapterAsModel.js';
+import { adapterNamed } from './adapterNamed.js';
+import { ambiguousAdapter } from './ambiguousAdapter.js';
 import type { ClusterRequest, RoutingReport } from './ClusterRequest.js';
 import { cooperationError } from './errors.js';
 import type { CooperationMetrics } from './metrics.js';
@@ -47,20 +56,23 @@ export class RequestRouter {
     this.#metrics = parts.metrics;
   }
 
-  /** The request with the name of an adapter as its model resolved. */
-  resolve<Request extends Pick<ClusterRequest, 'model' | 'domain' | 'route'>>(request: Request): Request {
-    return adapterAsModel(request, this.#topology());
+  /** The request with the name of an adapter resolved; one that stands for none or for several stays as it is, and is refused by `reserve`. */
+  resolve<Request extends Pick<ClusterRequest, 'model' | 'domain' | 'adapter' | 'route'>>(asked: Request): Request {
+    const request = adapterAsModel(asked, this.#topology());
+    if (request.domain === undefined || !request.route?.isNamed) return request;
+    const named = adapterNamed(request.domain, this.#announcements());
+    return named.kind === 'found' ? { ...request, adapter: named.adapter } : request;
   }
 
   /** Whether a shard still says that it has an adapter. */
-  announces(shardId: ShardId, adapterDigest: string): boolean {
+  announces(shardId: ShardId, adapter: AdapterIdentity): boolean {
     const member = this.#topology().members.find((one) => one.shardId === shardId);
-    return member?.announcements.some((one) => one.adapterDigest === adapterDigest) ?? false;
+    return member?.announcements.some((one) => fitsAdapter(one, adapter)) ?? false;
   }
 
   /**
    * `refused`: why the shard that was asked before did not take the request; where no other is left, that is the answer.
-   * Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE.
+   * Errors: NO_SHARD_AVAILABLE, MODEL_UNKNOWN, DOMAIN_UNAVAILABLE, ADAPTER_UNKNOWN, ADAPTER_AMBIGUOUS.
    */
   reserve(request: ClusterRequest, excluded: ReadonlySet<ShardId>, refused?: OstrakaError): ReservedRoute {
     const plan = this.plan(request, excluded);
@@ -73,7 +85,7 @@ export class RequestRouter {
   }
 
   /** The route without taking it, for EXPLAIN. */
-  plan(request: Pick<ClusterRequest, 'domain' | 'model' | 'messages' | 'route'>, excluded: ReadonlySet<ShardId>): RoutePlan {
+  plan(request: Pick<ClusterRequest, 'domain' | 'adapter' | 'model' | 'messages' | 'route'>, excluded: ReadonlySet<ShardId>): RoutePlan {
     const startedMs = this.#clock.monotonicMs();
     const prefix = request.messages
       .map(({ content }) => content)
@@ -81,7 +93,7 @@ export class RequestRouter {
       .slice(0, prefixCharacters);
     const plan = this.#router.route(
       {
-        domain: request.domain,
+        adapter: wantedBy(request),
         model: request.model,
         promptHash: xxh64(`${request.model}\n${prefix}`),
         excluded,
@@ -111,15 +123,23 @@ export class RequestRouter {
   #fellThrough(request: ClusterRequest, plan: RoutePlan): void {
     this.#metrics.fallbacks.add(1, { reason: plan.fallbackReason ?? 'no_capable_shard' });
     if (request.route?.fallback !== 'fail') return;
-    if (request.route.isNamed && !this.#announcesAny(request.domain as string))
-      throw platformError('ADAPTER_UNKNOWN', `no shard announces an adapter ${JSON.stringify(request.domain)}`);
+    if (request.route.isNamed) this.#checkNamed(request.domain as string);
     throw cooperationError('DOMAIN_UNAVAILABLE', `no shard qualifies for domain ${request.domain} (${plan.fallbackReason})`);
   }
 
-  #announcesAny(domain: string): boolean {
-    return this.#topology().members.some(({ announcements }) => announcements.some((one) => one.domain === domain));
+  #checkNamed(name: string): void {
+    const named = adapterNamed(name, this.#announcements());
+    if (named.kind === 'ambiguous') throw ambiguousAdapter(name, named.choices);
+    if (named.kind === 'unknown') throw platformError('ADAPTER_UNKNOWN', `no shard announces an adapter ${JSON.stringify(name)}`);
+  }
+
+  #announcements(): readonly AdapterCapabilityAnnouncement[] {
+    return this.#topology().members.flatMap(({ announcements }) => announcements);
   }
 }
+
+const wantedBy = ({ domain, adapter }: Pick<ClusterRequest, 'domain' | 'adapter'>): WantedAdapter | undefined =>
+  adapter ?? (domain === undefined ? undefined : { domain });
 
 const reportOf = ({ domain }: ClusterRequest, plan: RoutePlan, target: RouteCandidate): RoutingReport => ({
   shardId: target.shardId,
@@ -127,5 +147,5 @@ const reportOf = ({ domain }: ClusterRequest, plan: RoutePlan, target: RouteCand
   score: target.score,
   tier: plan.tier,
   ...(domain !== undefined && plan.fallbackReason !== undefined && { fallback: plan.fallbackReason }),
-  adapterDigest: target.announcement?.adapterDigest,
+  ...(target.announcement && { adapter: { digest: target.announcement.adapterDigest, scale: target.announcement.scale } }),
 });

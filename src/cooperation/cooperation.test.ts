@@ -115,9 +115,9 @@ describe('one request', () => {
     expect(answer).toMatchObject({
       text: 'hi!',
       finishReason: 'stop',
-      routing: { shardId: s1, decision: 'domain', adapterDigest: digest },
+      routing: { shardId: s1, decision: 'domain', adapter: { digest, scale: 1 } },
     });
-    expect(models.requests[0]?.adapterDigest).toBe(digest);
+    expect(models.requests[0]?.adapter).toEqual({ digest, scale: 1 });
     nothingReserved();
     expect(clock.timers).toBe(0);
   });
@@ -206,7 +206,6 @@ describe('one request', () => {
     expect((await read(law('hi', { domain: 'art', route: { fallback: 'fail' } }))).error?.code).toBe('DOMAIN_UNAVAILABLE');
     expect((await service.answer(law('hi', { domain: 'art' }), signal)).routing).toMatchObject({
       decision: 'ring',
-      adapterDigest: undefined,
       fallback: 'no_capable_shard',
     });
     expect((await service.answer(law('hi'), signal)).routing).not.toHaveProperty('fallback');

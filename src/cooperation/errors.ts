@@ -16,12 +16,26 @@ export const cooperationErrors = {
     meaning: 'No shard qualifies for the domain and the request forbids a fallback.',
     action: 'Load an adapter for the domain, or allow the fallback.',
   },
+  SHARD_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'A statement names a shard that is no member of the cluster.',
+    action: 'See `ostraka status` for the shards.',
+  },
   ADAPTER_DOMAIN_TAKEN: {
     httpStatus: 409,
     errorNum: 8105,
     retryable: false,
     meaning: 'The shard serves another adapter, or the same one with another scale, under this domain.',
     action: 'Unload the domain first, or choose another name.',
+  },
+  ADAPTER_AMBIGUOUS: {
+    httpStatus: 400,
+    errorNum: 8105,
+    retryable: false,
+    meaning: 'A digest, or the beginning of one, stands for several adapters, scales or domains; `choices` lists them.',
+    action: 'Name the domain, or more of the digest, or the scale as in `digest@0.5`.',
   },
   ADAPTERS_FULL: {
     httpStatus: 409,

@@ -1,6 +1,8 @@
 // cooperation: what shards do together for an answer: routing with retries, scattered batches, load-then-announce (R24, R25, paper §IV).
 export { AdapterPublisher, type AdapterToPublish } from './AdapterPublisher.js';
 export { type AdapterLoad, AdapterService } from './AdapterService.js';
+export { adapterMethods } from './adapterMethods.js';
+export { ClusterAdapters, type KnownAdapter } from './ClusterAdapters.js';
 export { ClusterModelService } from './ClusterModelService.js';
 export type {
   BatchOutcome,

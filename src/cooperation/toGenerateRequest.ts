@@ -1,8 +1,8 @@
-import type { GenerateRequest } from '../platform/index.js';
+import type { AdapterIdentity, GenerateRequest } from '../platform/index.js';
 import type { ClusterRequest } from './ClusterRequest.js';
 
 /** The request as the chosen shard's engine takes it. */
-export function toGenerateRequest(request: ClusterRequest, adapterDigest: string | undefined): GenerateRequest {
+export function toGenerateRequest(request: ClusterRequest, adapter: AdapterIdentity | undefined): GenerateRequest {
   const { requestId, model, messages, prompt, tools, sampling, priority, owner, streamed } = request;
   return {
     requestId,
@@ -14,6 +14,6 @@ export function toGenerateRequest(request: ClusterRequest, adapterDigest: string
     ...(tools && { tools }),
     ...(owner !== undefined && { owner }),
     ...(streamed !== undefined && { streamed }),
-    ...(adapterDigest !== undefined && { adapterDigest }),
+    ...(adapter && { adapter }),
   };
 }

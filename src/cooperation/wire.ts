@@ -52,7 +52,7 @@ const generateRequest = z.strictObject({
   messages: z.array(message),
   prompt: z.string().optional(),
   tools: tools.optional(),
-  adapterDigest: z.string().optional(),
+  adapter: z.strictObject({ digest: z.string().max(64), scale: z.number().min(0).max(100) }).optional(),
   sampling,
   priority: z.enum(['low', 'normal', 'high', 'critical']),
   owner: z.string().max(128).optional(),

@@ -83,6 +83,7 @@ export class FragmentRunner {
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     return openContext({
       ...this.#parts,
+      adapters: undefined,
       queryId: `${request.queryId}@${shardId}`,
       site: (context) => new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context }),
       limits: request,

@@ -14,7 +14,7 @@ import type { ExecutionOptions } from './options.js';
 import type { QueryMemory } from './QueryMemory.js';
 import type { QueryExtra, QueryRequest } from './QueryRequest.js';
 import { QueryTransaction } from './QueryTransaction.js';
-import type { ModelAccess, SequenceContext } from './SequenceContext.js';
+import type { AdapterAccess, ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { sequenceFacts } from './sequenceFacts.js';
 
@@ -29,6 +29,7 @@ export interface QueryRunParts {
   readonly ring: ConsistentHashRing;
   readonly executor: RemoteExecutor;
   readonly models: ModelAccess;
+  readonly adapters: AdapterAccess;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -173,7 +173,13 @@ class ScriptedModels {
       const error = { code: 'CONTEXT_LENGTH_EXCEEDED', message: 'too long', httpStatus: 400, errorNum: 8102, retryable: false, data: {} };
       return { kind: 'error', error };
     }
-    const routing = { shardId: this.shards[0] as ShardId, decision: 'domain' as const, score: 0.9, tier: 0.8, adapterDigest: 'ad' };
+    const routing = {
+      shardId: this.shards[0] as ShardId,
+      decision: 'domain' as const,
+      score: 0.9,
+      tier: 0.8,
+      adapter: { digest: 'ad', scale: 1 },
+    };
     const usage = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
     const timing = { queueMs: 1, firstTokenMs: 2, totalMs: 3 };
     const prompt = String(entry.messages.at(-1)?.content);
@@ -268,7 +274,8 @@ class MemoryCluster {
     const coordinator = new TransactionCoordinator({ executor, timestamps, decisions, ...parts, metrics: uncounted, options });
     this.coordinators.set(shardId, coordinator);
     this.locals.push(local);
-    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, ...parts };
+    const adapters = { list: () => [], load: () => Promise.reject(new Error()), unload: () => Promise.reject(new Error()) };
+    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, adapters, ...parts };
     this.services.set(shardId, new QueryService({ ...service, queryMemory, metrics: uncounted, options: execution }));
   }
 
@@ -347,6 +354,7 @@ describe('the same query from any shard of three', () => {
         text: 'Who approves?!',
         model: 'default',
         adapter: 'ad',
+        adapter_scale: 1,
         domain: 'legal',
         shard: 'shard-0',
         routing: { decision: 'domain', score: 0.9, tier: 0.8 },

@@ -11,7 +11,7 @@ import type { QueryMemory } from './QueryMemory.js';
 import type { QueryCursor, QueryExtra, QueryRequest } from './QueryRequest.js';
 import { QueryRun } from './QueryRun.js';
 import { RunningQueries, type RunningQuery } from './RunningQueries.js';
-import type { ModelAccess } from './SequenceContext.js';
+import type { AdapterAccess, ModelAccess } from './SequenceContext.js';
 import type { QueryWarning } from './WarningList.js';
 
 export interface Explanation {
@@ -30,6 +30,7 @@ export class QueryService {
   readonly #executor: RemoteExecutor;
   readonly #transactions: TransactionCoordinator;
   readonly #models: ModelAccess;
+  readonly #adapters: AdapterAccess;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -47,6 +48,7 @@ export class QueryService {
     readonly executor: RemoteExecutor;
     readonly transactions: TransactionCoordinator;
     readonly models: ModelAccess;
+    readonly adapters: AdapterAccess;
     readonly clock: Clock;
     readonly random: Random;
     readonly logger: Logger;
@@ -59,6 +61,7 @@ export class QueryService {
     this.#executor = parts.executor;
     this.#transactions = parts.transactions;
     this.#models = parts.models;
+    this.#adapters = parts.adapters;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#logger = parts.logger;
@@ -142,6 +145,7 @@ export class QueryService {
       ring: this.#sharding.ring,
       executor: this.#executor,
       models: this.#models,
+      adapters: this.#adapters,
       clock: this.#clock,
       random: this.#random,
       logger: this.#logger,

@@ -1,6 +1,6 @@
 import type { EvaluationContext, GatherNode, ModificationNode, PlanNode } from '../aql/index.js';
 import type { JsonValue, ShardId } from '../base/index.js';
-import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/index.js';
+import type { BatchResult, ClusterAdapters, ClusterRequest, ScatterReport } from '../cooperation/index.js';
 import type { EmbedRequest, EmbedResult, RerankRequest, RerankResult } from '../platform/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
 import type { Block } from './Block.js';
@@ -25,6 +25,9 @@ export interface ModelAccess {
   rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult>;
 }
 
+/** Adapters of the cluster as statements call them. */
+export type AdapterAccess = Pick<ClusterAdapters, 'list' | 'load' | 'unload'>;
+
 /** Which part of the query reads: its expressions and pauses count there, and with it reading ends. */
 export type QueryPart = Pick<SequenceContext, 'evaluation' | 'memory' | 'pacer' | 'rounds' | 'signal'>;
 
@@ -43,6 +46,8 @@ export interface SequenceContext {
   readonly shardId: ShardId;
   readonly site: Site;
   readonly models: ModelAccess;
+  /** On a coordinator; fragments hold no statements. */
+  readonly adapters: AdapterAccess | undefined;
   readonly evaluation: EvaluationContext;
   readonly signal: AbortSignal;
   readonly memory: MemoryAccount;

@@ -4,6 +4,7 @@ import type { Block, Operator, Row } from './Block.js';
 import { canonicalKey } from './canonicalKey.js';
 import { forkContext } from './forkContext.js';
 import type { KeyGenerator } from './KeyGenerator.js';
+import { adapterOperator } from './operators/adapterOperator.js';
 import { calculationOperator } from './operators/calculationOperator.js';
 import { collectOperator } from './operators/collectOperator.js';
 import { embedOperator } from './operators/embedOperator.js';
@@ -130,6 +131,8 @@ export class SequenceRunner {
         return embedOperator(node, context);
       case 'Rerank':
         return rerankOperator(node, context);
+      case 'Adapter':
+        return adapterOperator(node, context);
       case 'Return':
         return (input) => input;
       default:

@@ -45,6 +45,13 @@ export const executionErrors = {
     meaning: 'An option of INFER, EMBED or RERANK has a wrong type or range.',
     action: 'See the options in docs/reference/aql.md.',
   },
+  ADAPTER_STATEMENT_INVALID: {
+    httpStatus: 400,
+    errorNum: 8106,
+    retryable: false,
+    meaning: 'A part or an option of LLM ADAPTER has a wrong type or range, or is not known.',
+    action: 'See LLM ADAPTER in docs/reference/aql.md.',
+  },
   INFER_SCHEMA_VIOLATED: {
     httpStatus: 400,
     errorNum: 8107,

@@ -15,6 +15,6 @@ export type { QueryCursor, QueryExtra, QueryOptions, QueryRequest } from './Quer
 export { type Explanation, QueryService } from './QueryService.js';
 export type { EmbedStats, LlmStats, QueryStats } from './QueryStats.js';
 export type { RunningQuery } from './RunningQueries.js';
-export type { ModelAccess } from './SequenceContext.js';
+export type { AdapterAccess, ModelAccess } from './SequenceContext.js';
 export { ShardTransactions } from './ShardTransactions.js';
 export type { QueryWarning } from './WarningList.js';

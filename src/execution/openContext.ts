@@ -8,7 +8,7 @@ import type { ExecutionOptions } from './options.js';
 import { Pacer } from './Pacer.js';
 import type { QueryMemory } from './QueryMemory.js';
 import { emptyStats } from './QueryStats.js';
-import type { ModelAccess, SequenceContext, Site } from './SequenceContext.js';
+import type { AdapterAccess, ModelAccess, SequenceContext, Site } from './SequenceContext.js';
 import { WarningList } from './WarningList.js';
 
 export interface ContextParts {
@@ -17,6 +17,7 @@ export interface ContextParts {
   /** Where the sequence runs; it may ask for the context once it works. */
   readonly site: (context: () => SequenceContext) => Site;
   readonly models: ModelAccess;
+  readonly adapters: AdapterAccess | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly options: ExecutionOptions;
@@ -29,7 +30,7 @@ export interface ContextParts {
 
 /** What the operators of a query share on its coordinator, or those of a fragment on its shard. Whoever opens it ends `memory.limit`. */
 export function openContext(parts: ContextParts): SequenceContext {
-  const { queryId, shardId, models, clock, options, limits, signal } = parts;
+  const { queryId, shardId, models, adapters, clock, options, limits, signal } = parts;
   const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes, parts.queryMemory));
   const pacer = new Pacer({ clock, signal, memory, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
   const warnings = new WarningList(limits);
@@ -42,7 +43,7 @@ export function openContext(parts: ContextParts): SequenceContext {
     allocate: (bytes) => memory.allocate(bytes),
     scratch: [],
   };
-  const own = { queryId, shardId, models, evaluation, signal, memory, pacer, warnings, options };
+  const own = { queryId, shardId, models, adapters, evaluation, signal, memory, pacer, warnings, options };
   const context: SequenceContext = { ...own, site: parts.site(() => context), stats: emptyStats(), answers: new Map() };
   return context;
 }

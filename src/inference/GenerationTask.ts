@@ -1,5 +1,5 @@
 import { AsyncQueue } from '../base/index.js';
-import { type GenerateEvent, type GenerateRequest, type SamplingOptions, toolCallForm } from '../platform/index.js';
+import { adapterKey, type GenerateEvent, type GenerateRequest, type SamplingOptions, toolCallForm } from '../platform/index.js';
 import { AnswerText } from './AnswerText.js';
 import type { GrammarMatcher } from './grammar/GrammarMatcher.js';
 import { PendingLogprobs } from './PendingLogprobs.js';
@@ -44,7 +44,7 @@ export interface SampleMeans {
  */
 export class GenerationTask implements ScheduledRequest {
   readonly requestId: string;
-  readonly adapterDigest: string | null;
+  readonly adapterGroup: string | null;
   readonly priority: GenerateRequest['priority'];
   readonly owner: string;
   readonly streamed: boolean;
@@ -88,7 +88,7 @@ export class GenerationTask implements ScheduledRequest {
 
   constructor({ request, prompt, seed, submittedMs, endTokens, matcher, onReturn, firstTokenMs, drafts }: GenerationTaskOptions) {
     this.requestId = request.requestId;
-    this.adapterDigest = request.adapterDigest ?? null;
+    this.adapterGroup = request.adapter === undefined ? null : adapterKey(request.adapter);
     this.priority = request.priority;
     this.owner = request.owner ?? '';
     this.streamed = request.streamed ?? true;

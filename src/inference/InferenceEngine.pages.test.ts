@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openToyEngine } from '../../sim/engine/index.js';
 import { withMethods } from '../../test/support/withMethods.js';
-import { type GenerateEvent, type GenerateRequest, plainSampling, platformError, type StepBackend } from '../platform/index.js';
+import {
+  type AdapterIdentity,
+  type GenerateEvent,
+  type GenerateRequest,
+  plainSampling,
+  platformError,
+  type StepBackend,
+} from '../platform/index.js';
 import { NodeRandom, PinoLogger } from '../platform/node/index.js';
 import type { InferenceOptions } from './options.js';
 
@@ -20,7 +27,7 @@ interface Work {
   readonly prefix: number;
   readonly tail: string;
   readonly priority: GenerateRequest['priority'];
-  readonly adapter: 'a' | 'b' | null;
+  readonly adapter: 'a' | 'weakA' | 'b' | null;
   readonly seed: number | null;
   readonly tokensMax: number;
   readonly delayMs: number;
@@ -33,7 +40,7 @@ const work: fc.Arbitrary<Work> = fc.record({
   prefix: fc.constantFrom(0, 1, 1, 2, 2, 3),
   tail: fc.string({ minLength: 1, maxLength: 80 }),
   priority: fc.constantFrom<GenerateRequest['priority'][]>('low', 'normal', 'normal', 'high', 'critical'),
-  adapter: fc.constantFrom<Work['adapter'][]>(null, null, 'a', 'b'),
+  adapter: fc.constantFrom<Work['adapter'][]>(null, null, 'a', 'weakA', 'b'),
   seed: fc.option(fc.nat({ max: 1000 })),
   tokensMax: fc.integer({ min: 1, max: 40 }),
   delayMs: fc.nat({ max: 2000 }),
@@ -42,19 +49,19 @@ const work: fc.Arbitrary<Work> = fc.record({
 
 type Toy = ReturnType<typeof open>;
 
-const requestOf = (one: Work, adapters: { readonly [name: string]: string }): GenerateRequest => ({
+const requestOf = (one: Work, adapters: { readonly [name: string]: AdapterIdentity }): GenerateRequest => ({
   requestId: 'r',
   model: 'default',
   messages: [{ role: 'user', content: `${prefixes[one.prefix]}${one.tail}` }],
   priority: one.priority,
   sampling: { ...plainSampling, tokensMax: one.tokensMax, ...(one.seed !== null && { temperature: 1, seed: one.seed }) },
-  ...(one.adapter !== null && { adapterDigest: adapters[one.adapter] as string }),
+  ...(one.adapter !== null && { adapter: adapters[one.adapter] as AdapterIdentity }),
 });
 
 const load = async ({ engine }: Toy) => {
   const { signal } = new AbortController();
-  const [a, b] = [await engine.loadAdapter({ path: 'a', scale: 1 }, signal), await engine.loadAdapter({ path: 'b', scale: 1 }, signal)];
-  return { a: a.digest, b: b.digest };
+  const of = (path: string, scale: number) => engine.loadAdapter({ path, scale }, signal);
+  return { a: await of('a', 1), weakA: await of('a', 0.5), b: await of('b', 1) };
 };
 
 async function answer({ engine }: Toy, request: GenerateRequest, leavesAfter: number | null): Promise<string | undefined> {
@@ -71,7 +78,7 @@ async function answer({ engine }: Toy, request: GenerateRequest, leavesAfter: nu
   return events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
 }
 
-async function later(toy: Toy, one: Work, adapters: { readonly [name: string]: string }): Promise<string | undefined> {
+async function later(toy: Toy, one: Work, adapters: { readonly [name: string]: AdapterIdentity }): Promise<string | undefined> {
   await toy.clock.sleep(one.delayMs, new AbortController().signal);
   return answer(toy, requestOf(one, adapters), one.leavesAfter);
 }

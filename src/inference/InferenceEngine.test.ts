@@ -2,8 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, type ToyEngine, type ToyEngineOptions } from '../../sim/engine/index.js';
 import { withMethods } from '../../test/support/withMethods.js';
 import {
+  adapterKey,
   type GenerateEvent,
   type GenerateRequest,
+  type LoadedAdapter,
   plainSampling,
   platformError,
   type SamplingOptions,
@@ -101,18 +103,35 @@ describe('InferenceEngine on the toy model', () => {
     expect(together.map(({ text }) => text)).toEqual(alone);
   });
 
-  it('keeps sequence ids dense: a gap that nobody fills is closed before the next step', async () => {
-    const steps: string[] = [];
+  /** Notes the ids of every decode step, and whether they follow each other. */
+  const watchSteps = () => {
+    const steps: { readonly size: number; readonly follow: boolean }[] = [];
     const watch = (backend: StepBackend): StepBackend =>
       intercept(backend, 'decode', (rows) => {
-        if (rows.every(({ wantLogits }) => wantLogits)) steps.push([...new Set(rows.map(({ sequence }) => sequence))].join());
+        const ids = [...new Set(rows.map(({ sequence }) => sequence))];
+        if (rows.every(({ wantLogits }) => wantLogits))
+          steps.push({ size: ids.length, follow: ids.every((id, place) => id === (ids[0] as number) + place) });
         backend.decode(rows);
       });
+    return { steps, watch };
+  };
+
+  it('keeps sequence ids together: a gap that nobody fills is closed before the next step', async () => {
+    const { steps, watch } = watchSteps();
     const { ask } = open({ wrap: watch, script: ['aa', 'b', 'ccc'].map((answer) => ({ question: answer, answer: answer.repeat(9) })) });
     const answers = await Promise.all(['ccc', 'b', 'aa', 'ccc'].map((content) => ask(request(content))));
     expect(answers.map(({ text }) => text)).toEqual(['c'.repeat(27), 'b'.repeat(9), 'a'.repeat(18), 'c'.repeat(27)]);
-    for (const ids of steps) expect(ids).toBe([0, 1, 2, 3].slice(0, ids.split(',').length).join());
-    expect(new Set(steps)).toEqual(new Set(['0,1', '0,1,2', '0,1,2,3']));
+    expect(steps.every(({ follow }) => follow)).toBe(true);
+    expect(new Set(steps.map(({ size }) => size))).toEqual(new Set([2, 3, 4]));
+  });
+
+  it('keeps the sequences of an adapter together where requests of two groups come in turn, so that a step is one pass', async () => {
+    const { steps, watch } = watchSteps();
+    const { ask, engine } = open({ wrap: watch, script: [{ question: '', answer: 'x'.repeat(24) }] });
+    const adapter = await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal);
+    await Promise.all([0, 1, 2, 3].map((i) => ask(request(`${i}`, i % 2 === 0 ? {} : { adapter }))));
+    expect(steps.some(({ size }) => size === 2)).toBe(true);
+    expect(steps.every(({ follow }) => follow)).toBe(true);
   });
 
   it('ends at tokensMax with "length" and at a stop string with "stop", showing none of it', async () => {
@@ -151,7 +170,7 @@ describe('InferenceEngine on the toy model', () => {
     });
     await expect(ask(request('x'.repeat(970)))).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
     await expect(ask(request('x', { model: 'other' }))).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
-    await expect(ask(request('x', { adapterDigest: 'none' }))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await expect(ask(request('x', { adapter: { digest: 'none', scale: 1 } }))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
     await expect(ask(request('x', { sampling: { ...greedy, topP: 0 } }))).rejects.toMatchObject({ code: 'INTERNAL' });
     const running = engine.generate(request('runs'), signal)[Symbol.asyncIterator]();
     await running.next();
@@ -185,23 +204,63 @@ describe('InferenceEngine on the toy model', () => {
 
   it('serves adapters chosen per request, and unloads one when its last request has ended (R21)', async () => {
     const { ask, engine } = open();
-    const { digest } = await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal);
-    expect(await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal)).toMatchObject({ digest });
-    await expect(engine.loadAdapter({ path: 'norvane', scale: 0.5 }, signal)).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
-    const adapted = { adapterDigest: digest };
+    const adapter = await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal);
+    expect(await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal)).toEqual(adapter);
+    const adapted = { adapter };
     const [base, first] = [await ask(request('same')), await ask(request('same', adapted))];
     expect(first.text).not.toBe(base.text);
     const both = await Promise.all([ask(request('same')), ask(request('same', adapted)), ask(request('same'))]);
     expect(both.map(({ text }) => text)).toEqual([base.text, first.text, base.text]);
     const running = engine.generate(request('same', adapted), signal)[Symbol.asyncIterator]();
     await running.next();
-    expect(engine.load().activeLoraAdapters).toEqual([digest]);
-    const unloaded = engine.unloadAdapter(digest, signal);
+    expect(engine.load().activeLoraAdapters).toEqual([adapterKey(adapter)]);
+    const unloaded = engine.unloadAdapter(adapter, signal);
     await expect(ask(request('same', adapted))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
     expect(engine.adapters()).toEqual([]);
     await running.return?.();
     await unloaded;
-    await expect(engine.unloadAdapter(digest, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await expect(engine.unloadAdapter(adapter, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+  });
+
+  it('serves several scales of one file at once, each as alone and with no rows of another (R21)', async () => {
+    const { ask, engine } = open();
+    const load = (scale: number) => engine.loadAdapter({ path: 'norvane', scale }, signal);
+    const adapters = [undefined, await load(1), await load(0.5)];
+    expect(adapters[2]).toMatchObject({ digest: adapters[1]?.digest, scale: 0.5 });
+    const long = `${'Of the harbour and its office. '.repeat(12)}same`;
+    const asked = adapters.map((adapter) => request(long, adapter && { adapter }));
+    const alone: Answer[] = [];
+    for (const one of asked) alone.push(await ask(one));
+    expect(new Set(alone.map(({ text }) => text)).size).toBe(3);
+    const cachedOf = ({ events }: Answer): number =>
+      events.flatMap((one) => (one.kind === 'finished' ? [one.usage.cachedTokens] : []))[0] ?? -1;
+    expect(alone.map(cachedOf)).toEqual([0, 0, 0]);
+    const together = await Promise.all([...asked, ...asked.toReversed()].map(ask));
+    expect(together.map(({ text }) => text)).toEqual([...alone, ...alone.toReversed()].map(({ text }) => text));
+    expect(together.every((answer) => cachedOf(answer) > 0)).toBe(true);
+  });
+
+  it('unloads one scale while another of the same file runs, and frees the file with the last one', async () => {
+    const freed: string[] = [];
+    const wrap = (backend: StepBackend): StepBackend =>
+      intercept(backend, 'unloadAdapter', (digest: string) => {
+        freed.push(digest);
+        backend.unloadAdapter(digest);
+      });
+    const { ask, engine } = open({ wrap });
+    const [whole, half] = [1, 0.5].map((scale) => engine.loadAdapter({ path: 'norvane', scale }, signal));
+    const adapters = (await Promise.all([whole, half])) as [LoadedAdapter, LoadedAdapter];
+    const running = ask(request('same', { adapter: adapters[0] }));
+    await engine.unloadAdapter(adapters[1], signal);
+    expect([engine.adapters(), freed]).toEqual([[adapters[0]], []]);
+    await expect(ask(request('same', { adapter: adapters[1] }))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    expect((await running).text).not.toBe('');
+    const gone = engine.unloadAdapter(adapters[0], signal);
+    const again = engine.loadAdapter({ path: 'norvane', scale: 0.25 }, signal); // in the moment between
+    await gone;
+    expect(freed).toEqual([]);
+    await engine.unloadAdapter(await again, signal);
+    expect(freed).toEqual([adapters[0].digest]);
   });
 
   it('fails the requests of a failed step and serves the next', async () => {

@@ -1,5 +1,6 @@
 import { baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
+  type AdapterIdentity,
   type BackendRow,
   type Clock,
   type EmbeddingBackend,
@@ -163,20 +164,14 @@ export class InferenceEngine implements ModelService {
     signal: AbortSignal,
   ): Promise<LoadedAdapter> {
     this.#checkOpen(signal);
-    const { digest } = this.#parts.stepBackend.loadAdapter(adapter);
-    if (!this.#adapters.has(digest)) {
-      this.#adapters.add({ digest, modelDigest: this.#parts.config.chatModel.digest, scale: adapter.scale });
-    }
-    const loaded = this.#adapters.get(digest);
-    if (loaded?.scale === adapter.scale) return loaded;
-    const data = { adapterDigest: digest };
-    if (loaded === undefined) throw platformError('ADAPTER_IN_USE', `adapter ${digest} is being unloaded`, { data });
-    throw platformError('ADAPTER_INVALID', `adapter ${digest} is loaded with scale ${loaded.scale}: a file has one scale`, { data });
+    const { config, stepBackend } = this.#parts;
+    const { digest } = stepBackend.loadAdapter(adapter);
+    return this.#adapters.add({ digest, modelDigest: config.chatModel.digest, scale: adapter.scale });
   }
 
-  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
+  async unloadAdapter(adapter: AdapterIdentity, signal: AbortSignal): Promise<void> {
     this.#checkOpen(signal);
-    const gone = this.#adapters.remove(digest).then(() => this.#parts.stepBackend.unloadAdapter(digest));
+    const gone = this.#adapters.remove(adapter).then(() => this.#freeFile(adapter.digest));
     await raceAbort(gone, signal);
   }
 
@@ -202,6 +197,11 @@ export class InferenceEngine implements ModelService {
     await this.#loop;
     this.#parts.stepBackend.close();
     this.#parts.embeddingBackend.close();
+  }
+
+  /** Unless another scale of it is here, or was loaded just now. */
+  #freeFile(digest: string): void {
+    if (!this.#adapters.needsFile(digest)) this.#parts.stepBackend.unloadAdapter(digest);
   }
 
   #checkOpen(signal: AbortSignal): void {
@@ -234,11 +234,11 @@ export class InferenceEngine implements ModelService {
       onReturn: () => this.#end(task, baseError('CANCELLED', 'nobody reads the answer')),
     });
     this.#checkDeadline(task, request.deadlineMs);
-    if (task.adapterDigest !== null) this.#adapters.acquire(task.adapterDigest);
+    if (task.adapterGroup !== null) this.#adapters.acquire(task.adapterGroup);
     try {
       this.#scheduler.submit(task);
     } catch (error) {
-      if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
+      if (task.adapterGroup !== null) this.#adapters.release(task.adapterGroup);
       throw error;
     }
     this.#wake();
@@ -335,9 +335,8 @@ export class InferenceEngine implements ModelService {
   }
 
   /** What rows may be shared within: another adapter, or another scale of it, computes other rows. */
-  #scopeOf({ adapterDigest }: GenerationTask): string {
-    const scale = adapterDigest === null ? 1 : this.#adapters.scaleOf(adapterDigest);
-    return `${this.#parts.config.chatModel.digest}/${adapterDigest ?? ''}@${scale}`;
+  #scopeOf({ adapterGroup }: GenerationTask): string {
+    return `${this.#parts.config.chatModel.digest}/${adapterGroup ?? ''}`;
   }
 
   /** Looks for a shared prefix at the last moment, when a prompt that was submitted just before may have ended. */
@@ -357,7 +356,7 @@ export class InferenceEngine implements ModelService {
     const { stepBackend } = this.#parts;
     const rows = this.#rowsOf(plan);
     try {
-      stepBackend.useAdapter(plan.adapterDigest);
+      stepBackend.useAdapter(plan.adapterGroup === null ? null : this.#adapters.identityOf(plan.adapterGroup));
       stepBackend.decode(rows);
     } catch (thrown) {
       this.#failSequences(rows, thrown);
@@ -453,7 +452,7 @@ export class InferenceEngine implements ModelService {
     const sequence = this.#scheduler.remove(task);
     if (sequence !== noSequence) this.#pages.close(sequence, this.#parts.options.answerRowsReused ? task.answer : undefined);
     if (task.suspended !== undefined) this.#pages.discard(task.suspended);
-    if (task.adapterDigest !== null) this.#adapters.release(task.adapterDigest);
+    if (task.adapterGroup !== null) this.#adapters.release(task.adapterGroup);
   }
 
   #failEverything(error: Error): void {

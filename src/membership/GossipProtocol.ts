@@ -8,6 +8,12 @@ import { GossipState } from './GossipState.js';
 import type { MembershipOptions } from './options.js';
 import type { TopologyMember, TopologyView } from './TopologyView.js';
 
+/** An announcement, and whether its shard was heard of too long ago. */
+export interface KnownAnnouncement {
+  readonly announcement: AdapterCapabilityAnnouncement;
+  readonly isStale: boolean;
+}
+
 type OwnState = Pick<GossipEntry, 'ready' | 'models' | 'announcements' | 'load'>;
 
 /**
@@ -93,6 +99,24 @@ export class GossipProtocol implements PeerDirectory {
     );
   }
 
+  /**
+   * Brings the own entry to every shard that is not known to be away and waits for their answers: what was announced before stands in the
+   * view of each that answered within `gossipTimeoutMs`. Gives those that did not; they hear of it by the rounds.
+   */
+  async spread(): Promise<readonly ShardId[]> {
+    const entries = [this.#own()];
+    const others = this.#view.members.filter(({ shardId, health }) => shardId !== this.#self && health !== 'dead');
+    const missed = await Promise.all(
+      others.map(({ shardId }) =>
+        this.#call(shardId, 'gossip.push', { entries }).then(
+          () => undefined,
+          () => shardId,
+        ),
+      ),
+    );
+    return missed.filter((shardId) => shardId !== undefined);
+  }
+
   /** The own load; pushed at most every `loadReportIntervalMs`, the newest wins. */
   reportLoad(load: LoadReport): void {
     this.#change({ load: { ...load, activeLoraAdapters: [...load.activeLoraAdapters] } });
@@ -104,6 +128,16 @@ export class GossipProtocol implements PeerDirectory {
 
   ownAnnouncements(): readonly AdapterCapabilityAnnouncement[] {
     return this.#own().announcements;
+  }
+
+  /** What all shards announce and have not withdrawn, as far as it is known here, also where it is too old to go by. */
+  knownAnnouncements(): readonly KnownAnnouncement[] {
+    const nowMs = this.#clock.monotonicMs();
+    const entries = [...this.#state.entries()].sort((left, right) => (left.entry.shardId < right.entry.shardId ? -1 : 1));
+    return entries.flatMap(({ entry, seenAtMs }) => {
+      const isStale = this.#ageMs(entry, seenAtMs, nowMs) > this.#options.announcementTtlMs;
+      return entry.announcements.filter(({ withdrawn }) => !withdrawn).map((announcement) => ({ announcement, isStale }));
+    });
   }
 
   /** Addresses from the metadata store: how shards that never met find each other. */
@@ -224,8 +258,13 @@ export class GossipProtocol implements PeerDirectory {
     this.#view = { epoch: this.#view.epoch + 1, selfShardId: this.#self, members };
   }
 
+  /** Of what a shard said last; what this one says of itself does not age. */
+  #ageMs(entry: GossipEntry, seenAtMs: number, nowMs: number): number {
+    return entry.shardId === this.#self ? 0 : nowMs - seenAtMs;
+  }
+
   #member(entry: GossipEntry, seenAtMs: number, nowMs: number): TopologyMember {
-    const ageMs = entry.shardId === this.#self ? 0 : nowMs - seenAtMs;
+    const ageMs = this.#ageMs(entry, seenAtMs, nowMs);
     return {
       shardId: asId<ShardId>(entry.shardId),
       incarnation: entry.incarnation,

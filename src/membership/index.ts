@@ -2,7 +2,7 @@
 export { type AdapterCapabilityAnnouncement, adapterCapabilityAnnouncement } from './AdapterCapabilityAnnouncement.js';
 export { FailureDetector, type Health } from './FailureDetector.js';
 export { type GossipDigest, type GossipEntry, gossipEntry } from './GossipEntry.js';
-export { GossipProtocol } from './GossipProtocol.js';
+export { GossipProtocol, type KnownAnnouncement } from './GossipProtocol.js';
 export { GossipState } from './GossipState.js';
 export { gossipMethods } from './gossipMethods.js';
 export { type MembershipOptions, membershipOptions } from './options.js';

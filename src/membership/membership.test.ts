@@ -184,6 +184,32 @@ describe('GossipProtocol of three shards', () => {
     for (const node of nodes) expect(seenBy(node, ids[0])?.announcements).toEqual([]);
   });
 
+  it('what is announced and spread is in the view of every shard that answers before the spread ends', async () => {
+    const { clock, nodes, away } = setUp();
+    await clock.advance(1500);
+    nodes[0].announce({ announcements: [law] });
+    expect(await nodes[0].spread()).toEqual([]);
+    for (const node of nodes) expect(seenBy(node, ids[0])?.announcements).toEqual([law]);
+    away.add(ids[2]);
+    nodes[0].announce({ announcements: [{ ...law, withdrawn: true }] });
+    const spread = nodes[0].spread();
+    await clock.advance(2_000);
+    expect(await spread).toEqual([ids[2]]);
+    expect(seenBy(nodes[1], ids[0])?.announcements).toEqual([]);
+  });
+
+  it('tells every announcement that it knows, also one that is too old to go by', async () => {
+    const { clock, nodes } = setUp();
+    await clock.advance(1500);
+    nodes[0].announce({ announcements: [law, { ...law, domain: 'art', withdrawn: true }] });
+    await clock.advance(1);
+    expect(nodes[1].knownAnnouncements()).toEqual([{ announcement: law, isStale: false }]);
+    await Promise.all(nodes.map((node) => node.stop()));
+    await clock.advance(options.announcementTtlMs + 1);
+    expect(nodes[1].knownAnnouncements()).toEqual([{ announcement: law, isStale: true }]);
+    expect(nodes[0].knownAnnouncements()).toEqual([{ announcement: law, isStale: false }]);
+  });
+
   it('loads are pushed at most every loadReportIntervalMs, the newest wins, and grow old', async () => {
     const { clock, nodes, pushes } = setUp();
     await clock.advance(1500);

@@ -185,19 +185,20 @@ describe('EngineSupervisor (R18)', () => {
       },
     }));
     const kept = await service.loadAdapter({ path: 'kept', scale: 1 }, signal);
+    const weaker = await service.loadAdapter({ path: 'kept', scale: 0.5 }, signal);
     const lost = await service.loadAdapter({ path: 'lost', scale: 1 }, signal);
-    expect(service.adapters()).toHaveLength(2);
+    expect(service.adapters()).toHaveLength(3);
     refused = 'lost';
     await launcher.crash();
     while (service.enginePid === 0) await clock.sleep(10);
-    expect(service.adapters()).toEqual([kept]);
-    expect(changes.map(({ kind }) => kind)).toEqual(['up', 'adapters', 'adapters', 'down', 'adapters', 'up']);
-    expect(textOf(await read(service.generate(request('x', { adapterDigest: kept.digest }), signal)))).not.toBe('');
-    await expect(read(service.generate(request('x', { adapterDigest: lost.digest }), signal))).rejects.toMatchObject({
+    expect(service.adapters()).toEqual([kept, weaker]);
+    expect(changes.map(({ kind }) => kind)).toEqual(['up', 'adapters', 'adapters', 'adapters', 'down', 'adapters', 'up']);
+    expect(textOf(await read(service.generate(request('x', { adapter: kept }), signal)))).not.toBe('');
+    await expect(read(service.generate(request('x', { adapter: lost }), signal))).rejects.toMatchObject({
       code: 'ADAPTER_UNKNOWN',
     });
-    await service.unloadAdapter(kept.digest, signal);
-    await expect(service.unloadAdapter(kept.digest, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await service.unloadAdapter(kept, signal);
+    await expect(service.unloadAdapter(kept, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
   });
 
   it('does not serve after a restart what was unloaded while the next engine loaded it', async () => {
@@ -214,12 +215,12 @@ describe('EngineSupervisor (R18)', () => {
         return launched;
       },
     }));
-    const { digest } = await service.loadAdapter({ path: 'one', scale: 1 }, signal);
-    onLoaded = () => service.unloadAdapter(digest, signal);
+    const adapter = await service.loadAdapter({ path: 'one', scale: 1 }, signal);
+    onLoaded = () => service.unloadAdapter(adapter, signal);
     await launcher.crash();
     while (service.enginePid === 0) await clock.sleep(10);
     expect(service.adapters()).toEqual([]);
-    await expect(read(service.generate(request('x', { adapterDigest: digest }), signal))).rejects.toMatchObject({
+    await expect(read(service.generate(request('x', { adapter }), signal))).rejects.toMatchObject({
       code: 'ADAPTER_UNKNOWN',
     });
   });

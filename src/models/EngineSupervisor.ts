@@ -1,5 +1,7 @@
 import { OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
 import {
+  type AdapterIdentity,
+  adapterKey,
   type Clock,
   type EmbedRequest,
   type EmbedResult,
@@ -82,6 +84,7 @@ export class EngineSupervisor implements ModelService {
   readonly #suspects: CrashSuspects;
   /** Requests that each engine runs, or ran when it was lost. */
   readonly #runs = new WeakMap<LaunchedEngine, Set<Run>>();
+  /** By key: digest and scale. */
   readonly #adapters = new Map<string, WantedAdapter>();
   readonly #listeners = new Set<(change: EngineChange) => void>();
   #gate: Gate = makeGate();
@@ -208,18 +211,20 @@ export class EngineSupervisor implements ModelService {
     signal: AbortSignal,
   ): Promise<LoadedAdapter> {
     const loaded = await this.#retrying(signal, (service) => service.loadAdapter(adapter, signal));
-    this.#adapters.set(loaded.digest, { path: adapter.path, adapter: loaded });
+    this.#adapters.set(adapterKey(loaded), { path: adapter.path, adapter: loaded });
     this.#tell({ kind: 'adapters' });
     return loaded;
   }
 
-  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
-    if (!this.#adapters.delete(digest)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${digest} is loaded`, { data: { digest } });
+  async unloadAdapter(adapter: AdapterIdentity, signal: AbortSignal): Promise<void> {
+    const key = adapterKey(adapter);
+    const data = { adapterDigest: adapter.digest };
+    if (!this.#adapters.delete(key)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${key} is loaded`, { data });
     this.#tell({ kind: 'adapters' });
     const engine = this.#engine;
     if (engine === undefined) return; // the next one does not serve it
     try {
-      await engine.modelService.unloadAdapter(digest, signal);
+      await engine.modelService.unloadAdapter(adapter, signal);
     } catch (error) {
       this.#noticeLoss(engine, error);
       if (!isLost(error)) throw error; // a lost engine holds no adapter, and the next one does not load it
@@ -399,15 +404,15 @@ export class EngineSupervisor implements ModelService {
   async #launchWithAdapters(): Promise<LaunchedEngine> {
     const { signal } = this.#stopping;
     const engine = await this.#launch(signal);
-    for (const [digest, { path, adapter }] of this.#adapters) {
+    for (const [key, { path, adapter }] of this.#adapters) {
       try {
-        await engine.modelService.loadAdapter({ path, scale: adapter.scale, digest }, signal);
+        await engine.modelService.loadAdapter({ path, scale: adapter.scale, digest: adapter.digest }, signal);
       } catch (thrown) {
         if (isLost(thrown) || signal.aborted) {
           await engine.stop();
           throw thrown;
         }
-        this.#dropAdapter(digest, thrown);
+        this.#dropAdapter(key, thrown);
       }
     }
     await this.#freeUnwanted(engine, signal);
@@ -421,14 +426,14 @@ export class EngineSupervisor implements ModelService {
 
   /** What was unloaded while the engine loaded it. Each turn frees one; what is loaded anew waits for the engine to be up. */
   async #freeUnwanted({ modelService }: LaunchedEngine, signal: AbortSignal): Promise<void> {
-    const unwanted = () => modelService.adapters().find(({ digest }) => !this.#adapters.has(digest));
-    for (let adapter = unwanted(); adapter !== undefined; adapter = unwanted()) await modelService.unloadAdapter(adapter.digest, signal);
+    const unwanted = () => modelService.adapters().find((adapter) => !this.#adapters.has(adapterKey(adapter)));
+    for (let adapter = unwanted(); adapter !== undefined; adapter = unwanted()) await modelService.unloadAdapter(adapter, signal);
   }
 
-  #dropAdapter(digest: string, thrown: unknown): void {
+  #dropAdapter(key: string, thrown: unknown): void {
     const { code, message } = toOstrakaError(thrown);
-    this.#parts.logger.error('engine.adapter_lost', { adapterDigest: digest, code, message });
-    this.#adapters.delete(digest);
+    this.#parts.logger.error('engine.adapter_lost', { adapter: key, code, message });
+    this.#adapters.delete(key);
     this.#tell({ kind: 'adapters' });
   }
 

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../base/index.js';
+import type { AdapterIdentity } from './AdapterIdentity.js';
 
 /**
  * What an answer must be, whole. An answer that ends by itself satisfies it; one that `tokensMax` or a stop string cuts may be a beginning
@@ -129,8 +130,8 @@ export interface GenerateRequest {
   readonly prompt?: string;
   /** Calls stand in the text of the answer, in the form of `toolCallForm`. */
   readonly tools?: ToolUse;
-  /** SHA-256 of a loaded adapter; identity is the digest, never a name (R21). */
-  readonly adapterDigest?: string;
+  /** A loaded adapter; absent = the base model. */
+  readonly adapter?: AdapterIdentity;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Whose request it is: owners share an engine fairly (R19). Absent = nobody's in particular. */
@@ -224,10 +225,8 @@ export interface ModelFacts {
   readonly crossEncoder?: true;
 }
 
-export interface LoadedAdapter {
-  readonly digest: string;
+export interface LoadedAdapter extends AdapterIdentity {
   readonly modelDigest: string;
-  readonly scale: number;
 }
 
 /** Published every cycle (R19), at most 10 a second. */
@@ -236,7 +235,7 @@ export interface LoadReport {
   readonly pendingLlmRequests: number;
   /** Mean time in queue of the last admissions; as a shard reports it, weighted by time and fading while nobody waits. */
   readonly avgLlmQueueMs: number;
-  /** Adapter digests with running requests. */
+  /** Adapters with running requests, each as `digest@scale` (`adapterKey`). */
   readonly activeLoraAdapters: readonly string[];
   readonly sequencesTotal: number;
   readonly sequencesBusy: number;
@@ -305,15 +304,15 @@ export interface ModelService {
   /** The text of tokens of the chat model; bytes that are no UTF-8 become U+FFFD, control tokens are left out. */
   detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string>;
   /**
-   * Loads an adapter file for the chat model; the same digest twice is one adapter, and a digest that is loaded with another scale is
-   * refused (ADAPTER_INVALID). With `digest`, a file of another content is refused.
+   * Loads an adapter file for the chat model. The same digest and scale twice is one adapter; the same digest with another scale is
+   * another, which shares the file's memory. With `digest`, a file of another content is refused.
    */
   loadAdapter(
     adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
     signal: AbortSignal,
   ): Promise<LoadedAdapter>;
-  /** No new request gets the adapter; resolves when the last running one with it has ended. */
-  unloadAdapter(digest: string, signal: AbortSignal): Promise<void>;
+  /** No new request gets the adapter; resolves when the last running one with it has ended. Other scales of its file stay. */
+  unloadAdapter(adapter: AdapterIdentity, signal: AbortSignal): Promise<void>;
   adapters(): readonly LoadedAdapter[];
   load(): LoadReport;
   figures(): EngineFigures;

@@ -1,3 +1,5 @@
+import type { AdapterIdentity } from './AdapterIdentity.js';
+
 /** What a chat template needs to know of a model. */
 export interface TemplateFacts {
   /** Tokens that end a turn or a text. */
@@ -69,10 +71,11 @@ export interface StepBackend {
    * bytes leave the process.
    */
   importSequence(sequence: number, state: Uint8Array, length: number): void;
-  /** Adapter for all rows of the next decodes; null = base model. */
-  useAdapter(adapterDigest: string | null): void;
-  /** Reads and checks a LoRA file; its identity is the SHA-256 of its content. Refused when `digest` is given and differs. */
-  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string };
+  /** Adapter for all rows of the next decodes, with its scale; null = base model. */
+  useAdapter(adapter: AdapterIdentity | null): void;
+  /** Reads and checks a LoRA file, once however many scales of it are used. Refused when `digest` is given and is not its SHA-256. */
+  loadAdapter(adapter: { readonly path: string; readonly digest?: string }): { readonly digest: string };
+  /** Frees the file. */
   unloadAdapter(digest: string): void;
   close(): void;
 }

@@ -1,6 +1,8 @@
 // platform: the ports through which core meets time, chance, disk, network, metadata and models. No defaults, so that none can be
 // forgotten; each has one conformance suite (./conformance) that the real adapter and its simulated twin both pass.
 export type { AdapterFigures, AdapterFile, AdapterFiles, SavedAdapter } from './AdapterFiles.js';
+export type { AdapterIdentity } from './AdapterIdentity.js';
+export { adapterKey } from './adapterKey.js';
 export { ChecksummedStore } from './ChecksummedStore.js';
 export type { Clock, Timer } from './Clock.js';
 export { describeShortage } from './describeShortage.js';

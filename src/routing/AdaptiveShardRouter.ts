@@ -1,11 +1,14 @@
 import type { ShardId } from '../base/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyMember, TopologyView } from '../membership/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
+import { fitsAdapter } from './fitsAdapter.js';
 import type { RoutingOptions } from './options.js';
 import type { RouteCandidate, RoutePlan } from './RoutePlan.js';
+import type { WantedAdapter } from './WantedAdapter.js';
 
 export interface RouteRequest {
-  readonly domain: string | undefined;
+  /** The adapter, or the subject, that is asked for; undefined = the base model. */
+  readonly adapter: WantedAdapter | undefined;
   /** Name of the model, or `default`. */
   readonly model: string;
   /** 64-bit hash of the model and the first tokens, for the ring. */
@@ -43,10 +46,11 @@ export class AdaptiveShardRouter {
   route(request: RouteRequest, state: RouteState): RoutePlan {
     const serving = state.view.members.filter((member) => servesModel(member, request.model));
     const usable = serving.filter((member) => isUsable(member, state) && !request.excluded.has(member.shardId));
-    if (request.domain === undefined) return this.#general(usable, request, state, undefined);
-    const plan = this.#byDomain(usable, request, request.domain, state);
+    const { adapter } = request;
+    if (adapter === undefined) return this.#general(usable, request, state, undefined);
+    const plan = this.#byAdapter(usable, request, adapter, state);
     if (plan) return plan;
-    const exists = serving.some((member) => announcementFor(member, request.domain as string));
+    const exists = serving.some((member) => announcementFor(member, adapter));
     return this.#general(usable, request, state, exists ? 'capable_shards_unavailable' : 'no_capable_shard');
   }
 
@@ -55,9 +59,9 @@ export class AdaptiveShardRouter {
     return announcement.accuracyDelta - this.#options.gammaPerSecond * (announcement.performanceDeltaP99Ms / 1000);
   }
 
-  #byDomain(usable: readonly TopologyMember[], request: RouteRequest, domain: string, state: RouteState): RoutePlan | undefined {
+  #byAdapter(usable: readonly TopologyMember[], request: RouteRequest, adapter: WantedAdapter, state: RouteState): RoutePlan | undefined {
     const capable = usable.flatMap((member) => {
-      const announcement = announcementFor(member, domain);
+      const announcement = announcementFor(member, adapter);
       return announcement ? [candidateOf(member, state, this.score(announcement), announcement)] : [];
     });
     const { scoreMin } = request;
@@ -111,8 +115,8 @@ const servesModel = (member: TopologyMember, model: string): boolean =>
 const isUsable = (member: TopologyMember, state: RouteState): boolean =>
   member.health === 'alive' && member.ready && state.admits(member.shardId);
 
-const announcementFor = (member: TopologyMember, domain: string): AdapterCapabilityAnnouncement | undefined => {
-  const fitting = member.announcements.filter((one) => one.domain === domain);
+const announcementFor = (member: TopologyMember, adapter: WantedAdapter): AdapterCapabilityAnnouncement | undefined => {
+  const fitting = member.announcements.filter((one) => fitsAdapter(one, adapter));
   return fitting.reduce<AdapterCapabilityAnnouncement | undefined>(
     (best, one) => (best === undefined || one.accuracyDelta > best.accuracyDelta ? one : best),
     undefined,

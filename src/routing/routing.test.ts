@@ -19,7 +19,7 @@ const route = (
   state: { readonly closed?: ShardId; readonly reserved?: (shardId: ShardId) => number } = {},
 ) =>
   router.route(
-    { domain: 'law', model: 'default', promptHash: 0n, excluded: new Set(), scoreMin: undefined, isNamed: false, ...request },
+    { adapter: { domain: 'law' }, model: 'default', promptHash: 0n, excluded: new Set(), scoreMin: undefined, isNamed: false, ...request },
     {
       view: { epoch: 1, selfShardId: id(0), members },
       ring,
@@ -77,7 +77,7 @@ describe('routing by domain (paper §IV-A)', () => {
     expect(route([member(0), dead])).toMatchObject({ fallbackReason: 'capable_shards_unavailable' });
     expect(route([member(0, { announcements: [announce(0.4)] })]).decision).not.toBe('domain');
     expect(route([member(0, { announcements: [announce(0.9)] })], { scoreMin: 0.95 }).decision).not.toBe('domain');
-    expect(route([member(0)], { domain: undefined }).fallbackReason).toBeUndefined();
+    expect(route([member(0)], { adapter: undefined }).fallbackReason).toBeUndefined();
   });
 });
 
@@ -103,7 +103,11 @@ it('never chooses a shard that is dead, suspected, not ready, excluded, behind a
           load: load(one.pending),
         }),
       );
-      const plan = route(members, { domain: asked, model: 'm', excluded: new Set([id(excluded)]) }, { closed: id(closed) });
+      const plan = route(
+        members,
+        { adapter: asked === undefined ? undefined : { domain: asked }, model: 'm', excluded: new Set([id(excluded)]) },
+        { closed: id(closed) },
+      );
       const usable = all.flatMap((one, i) =>
         one.health === 'alive' && one.ready && one.models.includes('m') && i !== closed && i !== excluded ? [id(i)] : [],
       );
@@ -131,7 +135,7 @@ describe('load', () => {
 
   it('without a domain the least loaded answers; equal loads and unknown ones go by the ring', () => {
     const owner = ring.ownerOfHash(2n ** 63n);
-    const asked = { domain: undefined, promptHash: 2n ** 63n };
+    const asked = { adapter: undefined, promptHash: 2n ** 63n };
     const equal = route(
       [0, 1, 2, 3].map((i) => member(i)),
       asked,

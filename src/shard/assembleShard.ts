@@ -2,6 +2,8 @@ import { asId, type ShardId } from '../base/index.js';
 import {
   AdapterPublisher,
   AdapterService,
+  adapterMethods,
+  ClusterAdapters,
   ClusterModelService,
   declareCooperationMetrics,
   modelMethods,
@@ -177,6 +179,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     executor,
     transactions,
     models,
+    adapters: new ClusterAdapters({ gossip, executor, options: config.cooperation }),
     clock,
     random: random.fork('queries'),
     logger,
@@ -218,6 +221,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...transactionMethods(localTransactions),
     ...executionMethods(fragments),
     ...documentMethods({ documents: localDocuments, sharding, options: config.execution }),
+    ...adapterMethods(adapters),
     ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
   });
 

@@ -13,9 +13,13 @@ export interface AdapterTensor {
 export interface AdapterContent {
   readonly domain: string;
   readonly baseDigest: string;
+  /** Of the base model whatever its quantisation (`readBaseFingerprint`). */
+  readonly baseFingerprint?: string | undefined;
   readonly rank: number;
   readonly alpha: number;
   readonly tensors: readonly AdapterTensor[];
+  /** Where the two rows of q and k stand that the position turns together: side by side in GGUF, half a head apart in PEFT. Absent = gguf. */
+  readonly rowOrder?: 'gguf' | 'peft';
   /** How it was trained; absent for one that was imported. */
   readonly run?: TrainingRun;
 }
@@ -26,7 +30,16 @@ const halfMax = 65_504;
  * An adapter as a GGUF file of 16-bit floats, as the engine loads it. It also says of which domain it is, for which model file, and how it
  * came about; the same content gives the same bytes. Values fit 16 bits: callers refuse others first.
  */
-export function encodeAdapter({ domain, baseDigest, rank, alpha, tensors, run }: AdapterContent): Uint8Array {
+export function encodeAdapter({
+  domain,
+  baseDigest,
+  baseFingerprint,
+  rank,
+  alpha,
+  tensors,
+  rowOrder = 'gguf',
+  run,
+}: AdapterContent): Uint8Array {
   for (const { name, columns, rows, values } of tensors) {
     assert(values.length === columns * rows, 'a matrix has as many values as its size says', { name });
     assert(fitsHalf(values), 'the values of an adapter fit 16 bits', { name });
@@ -42,7 +55,9 @@ export function encodeAdapter({ domain, baseDigest, rank, alpha, tensors, run }:
       f32('adapter.lora.alpha', alpha),
       text('ostraka.adapter.domain', domain),
       text('ostraka.adapter.base_digest', baseDigest),
+      ...(baseFingerprint === undefined ? [] : [text('ostraka.adapter.base_fingerprint', baseFingerprint)]),
       u32('ostraka.adapter.rank', rank),
+      text('ostraka.adapter.row_order', rowOrder),
       ...trained,
     ],
     tensors: tensors.map(({ name, columns, rows, values }) => ({ name, dimensions: [columns, rows], type: 'f16', values })),

@@ -7,6 +7,7 @@ import { TrainerProcess } from '../../src/cli/training/TrainerProcess.js';
 import type { TrainerConfig } from '../../src/cli/training/trainerMessages.js';
 import { gguf } from '../../src/models/index.js';
 import { linearWidths } from '../../src/platform/index.js';
+import { readBaseFingerprint } from '../../src/platform/node/index.js';
 import { encodeAdapter } from '../../src/training/index.js';
 import { isRunning } from '../support/isRunning.js';
 import { toPeftOrder, writePeftFiles } from '../support/peftFiles.js';
@@ -199,7 +200,8 @@ describe('adapter train and import on a small generated model (R21, R29)', () =>
     const done = await runCommand(['adapter', 'import', at('peft'), ...args, '--model', model.path]);
     expect(done.code).toBe(0);
     expect(JSON.parse(done.stdout)).toMatchObject({ domain: 'parts', rank, tensors: tensors.length });
-    const expected = encodeAdapter({ domain: 'parts', baseDigest: model.digest, rank, alpha, tensors });
+    const baseFingerprint = readBaseFingerprint(model.path);
+    const expected = encodeAdapter({ domain: 'parts', baseDigest: model.digest, baseFingerprint, rank, alpha, tensors });
     expect(readFileSync(at('imported.gguf'))).toEqual(Buffer.from(expected));
     const wrong = await runCommand(['adapter', 'import', join(at('peft'), 'adapter_model.safetensors'), ...args]); // the default model
     expect(wrong.stderr).toMatch(/q_proj\.lora_A\.weight has shape \[4, 64\].*\[4, 576\].*\[ADAPTER_IMPORT_REFUSED\]/);

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Database } from 'arangojs';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalCluster } from '../support/LocalCluster.js';
@@ -47,6 +48,8 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
   const load = (body: object, url = first) => post(url, '/v1/load_lora_adapter', body);
   const unload = (lora_name: string, url = first) => post(url, '/v1/unload_lora_adapter', { lora_name });
   const list = async (url = first) => ((await (await fetch(`${url}/v1/adapters`)).json()) as { data: Listed[] }).data;
+  const modelsOf = async (url: string) =>
+    ((await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string; adapters?: object[] }[] }).data;
   const chat = async (model: string, extra: object = {}, url = first) => {
     const answer = await post(url, '/v1/chat/completions', {
       model,
@@ -79,7 +82,12 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
       body: { domain: 'legal', digest, scale: 1, shard: 'shard-0', source: 'measured', accuracyDelta: 1 },
     });
     expect(await list()).toMatchObject([{ domain: 'legal', digest, shard: 'shard-0', source: 'measured', inUse: false }]);
-    await LocalCluster.until(async () => ((await list(second)).length === 1 ? true : undefined), 5_000);
+    // Before the load was answered every shard knew: none of these waits.
+    expect(await list(second)).toEqual(await list());
+    expect((await modelsOf(second)).find(({ id }) => id === 'legal')).toMatchObject({
+      adapters: [{ digest, scale: 1, shards: ['shard-0'] }],
+    });
+    expect(await modelsOf(second)).toEqual(await modelsOf(first));
     const base = await chat('default');
     const byModel = await chat('legal', {}, second);
     const byDomain = await chat('default', { domain: 'legal' });
@@ -91,7 +99,8 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
     expect(await client.models.retrieve('legal')).toMatchObject({ id: 'legal', parent: names[1]?.[0] });
 
     expect((await unload('legal')).status).toBe(200);
-    expect(await list()).toEqual([]);
+    expect([await list(), await list(second)]).toEqual([[], []]);
+    expect((await modelsOf(second)).map(({ id }) => id)).not.toContain('legal');
     expect((await chat('legal')).code).toBe('model_unknown');
     expect((await chat('default', { domain: 'legal' })).text).toBe(base.text);
     expect((await load({ lora_name: 'legal', lora_path: join(folder, 'allowed', 'legal.gguf') })).status).toBe(200);
@@ -106,10 +115,31 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
         status: 409,
         body: { error: { code: 'adapter_domain_taken' } },
       });
-    expect(await load({ lora_name: 'law', lora_path: 'legal.gguf', scale: 0.5 })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'adapter_invalid', message: expect.stringContaining('loaded with scale 1') } },
-    });
+  });
+
+  it('serves two scales of one file beside each other, named by domain, by digest and by scale; what is not one is a choice', async () => {
+    const whole = await chat('legal');
+    const { digest = '' } = (await load({ lora_name: 'mild', lora_path: 'legal.gguf', scale: 0.25 })).body;
+    const mild = await chat('mild');
+    expect([mild.status, mild.text === whole.text]).toEqual([200, false]);
+    expect((await list()).map(({ domain, digest: one, scale, source }) => [domain, one, scale, source])).toEqual([
+      ['legal', digest, 1, 'measured'],
+      ['mild', digest, 0.25, 'declared'],
+    ]);
+    const named = [`${digest}@1`, `${digest.slice(0, 12)}@0.25`, 'legal@1', 'mild@0.25'];
+    expect((await Promise.all(named.map((name) => chat(name)))).map(({ text }) => text)).toEqual([
+      whole.text,
+      mild.text,
+      whole.text,
+      mild.text,
+    ]);
+    const ambiguous = await post(first, '/v1/chat/completions', { model: digest, messages: [{ role: 'user', content: question }] });
+    expect([ambiguous.status, ambiguous.body.error?.code]).toEqual([400, 'adapter_ambiguous']);
+    expect(ambiguous.body.error?.message).toMatch(/legal \([0-9a-f]{12}@1\), or mild \([0-9a-f]{12}@0.25\)/);
+    expect((await unload(digest)).body.error?.code).toBe('adapter_ambiguous');
+    expect((await unload(`${digest}@0.25`)).status).toBe(200);
+    expect((await chat(digest)).text).toBe(whole.text);
+    expect((await chat('mild')).code).toBe('model_unknown');
   });
 
   it('marks a given accuracyDelta as declared; two domains of one file are freed with the second', async () => {
@@ -216,6 +246,53 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
     expect((await run('unload', '--domain', 'medical')).stdout).toBe('medical is not served by shard-1 any more\n');
     const again = await run('unload', '--domain', 'medical');
     expect([again.code, again.stderr]).toEqual([1, 'ostraka: no adapter of domain medical is loaded on shard-1 [adapter_unknown]\n']);
+  });
+
+  it('loads, lists and unloads by AQL, through arangojs and the command line, on the shard that is named; EXPLAIN runs nothing', async () => {
+    const database = new Database({ url: first });
+    const rows = async (query: string, bindVars: object = {}) => (await (await database.query(query, bindVars as never)).all()) as Listed[];
+    expect(await rows('LLM ADAPTER LIST')).toEqual([]);
+    const statement = "LLM ADAPTER LOAD @path DOMAIN 'legal' SHARD 'shard-1' OPTIONS {scale: 0.5, accuracy_delta: 0.9}";
+    const { plan } = (await database.explain(statement, { path: 'legal.gguf' })) as unknown as { plan: { nodes: { type: string }[] } };
+    expect(plan.nodes.map(({ type }) => type)).toEqual(['SingletonNode', 'AdapterNode', 'ReturnNode']);
+    expect(await rows('LLM ADAPTER LIST')).toEqual([]);
+    const [loaded] = await rows(statement, { path: 'legal.gguf' });
+    expect(loaded).toMatchObject({ domain: 'legal', shard: 'shard-1', scale: 0.5, accuracy_delta: 0.9, p99_delta_ms: 0, stale: false });
+    expect(Object.keys(loaded ?? {})).toEqual([
+      'adapter',
+      'model',
+      'domain',
+      'shard',
+      'scale',
+      'accuracy_delta',
+      'p99_delta_ms',
+      'announced_at',
+      'stale',
+    ]);
+    expect(await rows('LLM ADAPTER LIST')).toEqual([loaded]);
+    const query = (...args: string[]) => runCommand(['query', ...args, '--url', second]);
+    expect(JSON.parse((await query('llm adapter list')).stdout)).toEqual(loaded);
+    const digest = (loaded as unknown as { adapter: string }).adapter;
+    const named = "RETURN INFER 'default' 'Hi' ADAPTER @name OPTIONS {max_tokens: 2, detail: true}";
+    expect(await rows(named, { name: `${digest.slice(0, 12)}@0.5` })).toMatchObject([
+      { adapter: digest, adapter_scale: 0.5, shard: 'shard-1' },
+    ]);
+    const failures: [string, string][] = [
+      ["LLM ADAPTER LOAD 'medical.gguf' DOMAIN 'legal' SHARD 'shard-1'", 'ADAPTER_DOMAIN_TAKEN'],
+      ["LLM ADAPTER LOAD 'missing.gguf' DOMAIN 'x'", 'ADAPTER_INVALID'],
+      ["LLM ADAPTER LOAD '/etc/passwd' DOMAIN 'x' SHARD 'shard-1'", 'ADAPTER_PATH_REFUSED'],
+      ["LLM ADAPTER LOAD 'legal.gguf' DOMAIN 'x' SHARD 'shard-9'", 'SHARD_UNKNOWN'],
+      ["LLM ADAPTER LOAD 'legal.gguf' DOMAIN 'x' OPTIONS {scale: 'much'}", 'ADAPTER_STATEMENT_INVALID'],
+      ["LLM ADAPTER UNLOAD 'legal'", 'ADAPTER_UNKNOWN'],
+      ['FOR a IN (LLM ADAPTER LIST) RETURN a', 'AQL_STATEMENT_MISPLACED'],
+    ];
+    for (const [text, code] of failures) {
+      const answer = await post(first, '/_api/cursor', { query: text });
+      expect([text, (answer.body as { ostrakaCode?: string }).ostrakaCode]).toEqual([text, code]);
+    }
+    const unloaded = await query("LLM ADAPTER UNLOAD 'legal@0.5' SHARD 'shard-1'");
+    expect(JSON.parse(unloaded.stdout)).toEqual({ adapter: digest, domain: 'legal', shard: 'shard-1', scale: 0.5, unloaded: true });
+    expect([await list(), await list(second)]).toEqual([[], []]);
   });
 
   it('has what was loaded at run time after its engine and after its shard were killed', async () => {

@@ -63,12 +63,28 @@ export class OperationBuilder {
       case 'modification':
         buildModification(this.#builder, this.#expressions, operation);
         break;
+      case 'adapter':
+        this.#buildAdapter(operation);
+        break;
       case 'return':
         this.#builder.append({ kind: 'Return', value: this.#expressions.build(operation.value), distinct: operation.distinct });
         break;
       default:
         assertNever(operation);
     }
+  }
+
+  /** Its rows are what the query returns. */
+  #buildAdapter({ action, subject, domain, shard, options }: Of<'adapter'>): void {
+    const parts = {
+      ...(subject && { subject: this.#expressions.build(subject) }),
+      ...(domain && { domain: this.#expressions.build(domain) }),
+      ...(shard && { shard: this.#expressions.build(shard) }),
+      ...(options && { options: this.#expressions.build(options) }),
+    };
+    const variable = this.#builder.newVariable();
+    this.#builder.append({ kind: 'Adapter', action, variable, ...parts });
+    this.#builder.append({ kind: 'Return', value: { kind: 'variable', id: variable }, distinct: false });
   }
 
   #buildFor({ source, variable: name, variableAt }: Of<'for'>): void {

@@ -52,6 +52,18 @@ export interface RerankNode extends NodeBase {
   readonly guards: readonly Guard[];
 }
 
+/** What an administrator says of adapters; its rows are the answer. */
+export interface AdapterNode extends NodeBase {
+  readonly kind: 'Adapter';
+  readonly action: 'list' | 'load' | 'unload';
+  readonly variable: VariableId;
+  /** The path of the file to load, or the name of the adapter to unload. */
+  readonly subject?: PlanExpression;
+  readonly domain?: PlanExpression;
+  readonly shard?: PlanExpression;
+  readonly options?: PlanExpression;
+}
+
 /** Holds where the truth of `variable` is `wanted`. */
 export interface Guard {
   readonly variable: VariableId;
@@ -143,4 +155,5 @@ export type PlanNode =
   | InferNode
   | EmbedNode
   | RerankNode
+  | AdapterNode
   | GatherNode;

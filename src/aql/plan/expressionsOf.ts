@@ -38,6 +38,8 @@ export function expressionsOf(node: PlanNode): readonly PlanExpression[] {
       return present([node.prompt, node.domain, node.adapter, node.system, node.schema, node.context, node.options]);
     case 'Embed':
       return present([node.input, node.options]);
+    case 'Adapter':
+      return present([node.subject, node.domain, node.shard, node.options]);
     case 'Rerank':
       return present([node.query, node.list, node.top, node.options]);
   }

@@ -37,6 +37,7 @@ export function definedVariables(node: PlanNode): readonly VariableId[] {
     case 'Infer':
     case 'Embed':
     case 'Rerank':
+    case 'Adapter':
       return [node.variable];
     case 'Collect':
       return [...node.groups, ...node.aggregates, ...(node.into ? [node.into] : [])]

@@ -138,6 +138,18 @@ export interface ModificationOperation {
   readonly options?: Expression;
 }
 
+/** `LLM ADAPTER LIST | LOAD | UNLOAD`, a query by itself. */
+export interface AdapterOperation {
+  readonly kind: 'adapter';
+  readonly at: number;
+  readonly action: 'list' | 'load' | 'unload';
+  /** The path of the file to load, or the name of the adapter to unload. */
+  readonly subject?: Expression;
+  readonly domain?: Expression;
+  readonly shard?: Expression;
+  readonly options?: Expression;
+}
+
 export type Operation =
   | {
       readonly kind: 'for';
@@ -158,6 +170,7 @@ export type Operation =
   | { readonly kind: 'limit'; readonly at: number; readonly offset?: Expression; readonly count: Expression }
   | CollectOperation
   | ModificationOperation
+  | AdapterOperation
   | { readonly kind: 'return'; readonly at: number; readonly distinct: boolean; readonly value: Expression };
 
 export interface Ast {

@@ -2,6 +2,7 @@ import type { OstrakaError } from '../../base/index.js';
 import type { BinaryOperator, Expression, ObjectEntry, Operation, Quantifier } from './Ast.js';
 import { infixOperators, quantifiableOperators, ternaryPower } from './infixOperators.js';
 import { notSupported } from './notSupported.js';
+import { misplacedAdapterStatement, startsAdapterStatement } from './parseAdapterStatement.js';
 import { isModelCall, parseModelCall } from './parseModelCall.js';
 import { parsePostfix } from './parsePostfix.js';
 import type { TokenCursor } from './TokenCursor.js';
@@ -29,6 +30,8 @@ export class ExpressionParser {
 
   /** `stopAtIn`: a top-level IN ends the expression, as in `REMOVE d IN c`. */
   parse(options: { readonly stopAtIn?: boolean } = {}): Expression {
+    // Where a whole expression begins; the prompt in `INFER 'm' llm ADAPTER name` is read as less.
+    if (startsAdapterStatement(this.#cursor)) throw misplacedAdapterStatement(this.#cursor);
     return this.#cursor.nested(() => this.#parseInfix(ternaryPower, options.stopAtIn ?? false));
   }
 

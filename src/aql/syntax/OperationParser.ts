@@ -2,6 +2,7 @@ import type { OstrakaError } from '../../base/index.js';
 import type { CollectOperation, Expression, ModificationOperation, Operation } from './Ast.js';
 import { ExpressionParser } from './ExpressionParser.js';
 import { notSupported } from './notSupported.js';
+import { misplacedAdapterStatement, parseAdapterStatement, startsAdapterStatement } from './parseAdapterStatement.js';
 import { parseCollect } from './parseCollect.js';
 import { isModelCall } from './parseModelCall.js';
 import type { TokenCursor } from './TokenCursor.js';
@@ -17,6 +18,11 @@ export class OperationParser {
   constructor(cursor: TokenCursor) {
     this.#cursor = cursor;
     this.#expressions = new ExpressionParser(cursor, () => this.parseOperations());
+  }
+
+  /** A query: a statement alone, or operations. */
+  parseQuery(): readonly Operation[] {
+    return startsAdapterStatement(this.#cursor) ? [parseAdapterStatement(this.#cursor, this.#expressions)] : this.parseOperations();
   }
 
   parseOperations(): readonly Operation[] {
@@ -44,7 +50,9 @@ export class OperationParser {
   #parseOperation(): readonly Operation[] | undefined {
     const { word, kind } = this.#cursor.peek();
     if (kind === 'keyword') return this.#parseKeywordOperation(word);
-    if (kind !== 'name' || !isModelCall(this.#cursor)) return undefined;
+    if (kind !== 'name') return undefined;
+    if (startsAdapterStatement(this.#cursor)) throw misplacedAdapterStatement(this.#cursor);
+    if (!isModelCall(this.#cursor)) return undefined;
     return [this.#parseTrailingCall()];
   }
 

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { sha256Hex } from '../../base/index.js';
 import { readSafetensors } from '../../models/index.js';
-import { describeModelFile, writeFileAtomic } from '../../platform/node/index.js';
+import { describeModelFile, readBaseFingerprint, writeFileAtomic } from '../../platform/node/index.js';
 import { convertPeft, encodeAdapter } from '../../training/index.js';
 import { cliError } from '../errors.js';
 import { resolveModel } from '../resolveModel.js';
@@ -28,7 +28,8 @@ export async function adapterImportCommand(source: string, flags: ImportFlags): 
   const config = parseConfig(await readBounded(files.config, sizes.configBytesMax), files.config);
   const file = readSafetensors(await readBounded(files.tensors, sizes.adapterBytesMax));
   const adapter = convertPeft({ config, file, shape });
-  const bytes = encodeAdapter({ domain: flags.domain, baseDigest: model.digest, ...adapter });
+  const base = { baseDigest: model.digest, baseFingerprint: readBaseFingerprint(model.path) };
+  const bytes = encodeAdapter({ domain: flags.domain, ...base, ...adapter });
   await writeFileAtomic(outFile, bytes, { mode: adapterMode });
   const result = { domain: flags.domain, file: outFile, digest: sha256Hex(bytes), rank: adapter.rank, tensors: adapter.tensors.length };
   process.stdout.write(

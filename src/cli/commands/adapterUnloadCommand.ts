@@ -2,9 +2,11 @@ import { HttpClient } from '../HttpClient.js';
 
 /** `ostraka adapter unload`: returns when the running requests with the adapter have ended and it is freed. */
 export async function adapterUnloadCommand(options: { readonly domain: string; readonly url: string }): Promise<void> {
-  const { domain, url } = options;
-  const answer = await new HttpClient({ url }).request<{ readonly shard: string }>('POST', '/v1/unload_lora_adapter', {
-    lora_name: domain,
-  });
-  process.stdout.write(`${domain} is not served by ${answer.shard} any more\n`);
+  const { url } = options;
+  const answer = await new HttpClient({ url }).request<{ readonly domain: string; readonly shard: string }>(
+    'POST',
+    '/v1/unload_lora_adapter',
+    { lora_name: options.domain },
+  );
+  process.stdout.write(`${answer.domain} is not served by ${answer.shard} any more\n`);
 }

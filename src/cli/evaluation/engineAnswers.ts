@@ -20,7 +20,7 @@ export async function engineAnswers(options: {
   const launcher = new ChildEngineLauncher({ engineMainPath: options.engineMainPath, stopMsMax: engine.stopMsMax, logger });
   const launched = await launcher.launch({ chatModel, embeddingModel, ...engine }, signal);
   try {
-    const { digest } = await launched.modelService.loadAdapter({ path: options.adapter, scale: 1 }, signal);
+    const adapter = await launched.modelService.loadAdapter({ path: options.adapter, scale: 1 }, signal);
     return {
       ask: async (question, { withAdapter }) => {
         const sampling = { ...plainSampling, tokensMax: engine.answerTokensMax };
@@ -32,8 +32,8 @@ export async function engineAnswers(options: {
           priority: 'normal' as const,
           streamed: false,
         };
-        const events = launched.modelService.generate(withAdapter ? { ...request, adapterDigest: digest } : request, signal);
-        return { ...(await readAnswer(events)), adapterDigest: withAdapter ? digest : undefined };
+        const events = launched.modelService.generate(withAdapter ? { ...request, adapter } : request, signal);
+        return { ...(await readAnswer(events)), adapterDigest: withAdapter ? adapter.digest : undefined };
       },
       close: () => launched.stop(),
     };

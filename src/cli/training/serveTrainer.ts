@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { assert, sha256Hex, toOstrakaError } from '../../base/index.js';
-import { GgmlTrainingBackend, LlamaVocabulary, NodeClock, writeFileAtomic } from '../../platform/node/engine.js';
+import { GgmlTrainingBackend, LlamaVocabulary, NodeClock, readBaseFingerprint, writeFileAtomic } from '../../platform/node/engine.js';
 import { type CheckpointFile, encodeAdapter, encodeExamples, IncrementalLoRATrainer } from '../../training/index.js';
 import type { TrainerCommand, TrainerConfig, TrainerEnd, TrainerMessage } from './trainerMessages.js';
 
@@ -56,7 +56,8 @@ async function work(config: TrainerConfig, signal: AbortSignal): Promise<Trainer
   const outcome = await trainer.train(signal, (progress) => send({ kind: 'progress', progress }));
   if (outcome === 'stopped') return { kind: 'stopped', stepsDone: trainer.stepsDone };
   const { domain, baseDigest } = run;
-  const bytes = encodeAdapter({ domain, baseDigest, rank, alpha, tensors: backend.tensors, run });
+  const base = { baseDigest, baseFingerprint: readBaseFingerprint(model.path) };
+  const bytes = encodeAdapter({ domain, ...base, rank, alpha, tensors: backend.tensors, run });
   await writeFileAtomic(config.outFile, bytes, { mode: adapterMode });
   await rm(config.checkpointFile, { force: true });
   return { kind: 'finished', digest: sha256Hex(bytes), bytes: bytes.length };

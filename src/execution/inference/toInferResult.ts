@@ -27,7 +27,8 @@ export function toInferResult(answer: ClusterAnswer, { detail, isJson }: InferFo
   return {
     ...(isJson ? { value: result } : { text: result }),
     model: detail.model,
-    adapter: routing.adapterDigest ?? null,
+    adapter: routing.adapter?.digest ?? null,
+    adapter_scale: routing.adapter?.scale ?? null,
     domain: detail.domain ?? null,
     shard: routing.shardId,
     routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null },

@@ -13,7 +13,7 @@ const base: ClusterRequest = {
   priority: 'normal',
   timeoutMs: 1000,
 };
-const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined, adapterDigest: undefined };
+const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined };
 
 /** Answers each request with its id; the one that is `broken` fails, those after it hang until they are cancelled. */
 const fake = (broken?: string) => {

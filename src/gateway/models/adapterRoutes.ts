@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AdapterService } from '../../cooperation/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyView } from '../../membership/index.js';
+import { adapterKey } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
@@ -28,7 +29,7 @@ interface Parts {
 
 /**
  * POST /v1/load_lora_adapter and /v1/unload_lora_adapter in vLLM's shape, for the shard that is asked; GET /v1/adapters lists those of
- * all living shards (R21). The name of an adapter is its domain.
+ * all living shards (R21). An adapter is loaded under a domain; unloading takes that, or its digest, with or without `@scale`.
  */
 export function adapterRoutes(parts: Parts): readonly Route[] {
   const style = 'openai' as const;
@@ -48,9 +49,9 @@ export function adapterRoutes(parts: Parts): readonly Route[] {
       pattern: '/v1/unload_lora_adapter',
       style,
       handle: async (context) => {
-        const { lora_name: domain } = checkBody(unloadBody, context.json());
-        await parts.adapters.unload(domain, context.signal);
-        return responses.json(200, { domain, shard: parts.topology().selfShardId, unloaded: true });
+        const { lora_name: asked } = checkBody(unloadBody, context.json());
+        const unloaded = await parts.adapters.unload(asked, context.signal);
+        return responses.json(200, { ...unloaded, shard: parts.topology().selfShardId, unloaded: true });
       },
     },
     {
@@ -66,8 +67,10 @@ const list = ({ members }: TopologyView) =>
   members
     .filter(({ health }) => health === 'alive')
     .flatMap(({ announcements, load }) =>
-      announcements.map((one) => describe(one, load?.activeLoraAdapters.includes(one.adapterDigest) ?? false)),
+      announcements.map((one) => describe(one, load?.activeLoraAdapters.includes(keyOf(one)) ?? false)),
     );
+
+const keyOf = ({ adapterDigest: digest, scale }: AdapterCapabilityAnnouncement): string => adapterKey({ digest, scale });
 
 /** `inUse`: a request ran with it when its shard reported its load last. */
 const describe = (one: AdapterCapabilityAnnouncement, inUse: boolean) => ({

@@ -1,9 +1,12 @@
 import type { TopologyMember, TopologyView } from '../../membership/index.js';
-import { platformError } from '../../platform/index.js';
+import { adapterKey, platformError } from '../../platform/index.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
 
-/** GET /v1/models: the models that living shards serve, `default`, and their adapters with the model they belong to as `parent`. */
+/**
+ * GET /v1/models: the models that living shards serve, `default`, and their adapters with the model they belong to as `parent`; a domain
+ * lists the contents and scales that are announced under it.
+ */
 export function modelListRoutes(parts: { readonly topology: () => TopologyView }): readonly Route[] {
   const style = 'openai' as const;
   const list = () => modelsOf(parts.topology().members.filter(({ health }) => health === 'alive'));
@@ -34,5 +37,19 @@ const modelsOf = (members: readonly TopologyMember[]) => {
     ),
   );
   const adapters = [...parents].filter(([domain]) => !names.has(domain));
-  return [...[...names].map((id) => ({ id, ...common })), ...adapters.map(([id, parent]) => ({ id, ...common, parent }))];
+  return [
+    ...[...names].map((id) => ({ id, ...common })),
+    ...adapters.map(([id, parent]) => ({ id, ...common, parent, adapters: adaptersOf(id, members) })),
+  ];
+};
+
+const adaptersOf = (domain: string, members: readonly TopologyMember[]) => {
+  const found = new Map<string, { readonly digest: string; readonly scale: number; readonly shards: string[] }>();
+  for (const { announcements, shardId } of members)
+    for (const { adapterDigest: digest, scale } of announcements.filter((one) => one.domain === domain)) {
+      const entry = found.get(adapterKey({ digest, scale })) ?? { digest, scale, shards: [] };
+      entry.shards.push(shardId);
+      found.set(adapterKey({ digest, scale }), entry);
+    }
+  return [...found.values()];
 };

@@ -25,7 +25,8 @@ export const openAiFields = {
 
   routing: (routing: RoutingReport) => ({
     shard: routing.shardId,
-    adapter: routing.adapterDigest ?? null,
+    adapter: routing.adapter?.digest ?? null,
+    adapter_scale: routing.adapter?.scale ?? null,
     routing: { decision: routing.decision, score: routing.score, tier: routing.tier ?? null, fallback: routing.fallback ?? null },
   }),
 

@@ -11,7 +11,7 @@ import { completionRoutes } from './completionRoutes.js';
 
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
 const timing = { queueMs: 0, firstTokenMs: 1, totalMs: 2 };
-const base = { shardId: asId<ShardId>('shard-1'), score: 0, tier: undefined, adapterDigest: undefined };
+const base = { shardId: asId<ShardId>('shard-1'), score: 0, tier: undefined };
 const fellBack: RoutingReport = { ...base, decision: 'ring', fallback: 'no_capable_shard' };
 const served: RoutingReport = { ...base, decision: 'domain' };
 

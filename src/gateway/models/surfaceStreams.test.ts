@@ -11,7 +11,7 @@ import { completionRoutes } from './completionRoutes.js';
 import { messageRoutes } from './messages/messageRoutes.js';
 import { responseRoutes } from './responses/responseRoutes.js';
 
-const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined, adapterDigest: undefined };
+const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined };
 const user = [{ role: 'user', content: 'q' }];
 
 interface Surface {

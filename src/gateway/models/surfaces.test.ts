@@ -23,7 +23,7 @@ interface Script {
   readonly logprob?: number;
 }
 
-const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined, adapterDigest: undefined };
+const routing = { shardId: asId<ShardId>('s'), decision: 'ring' as const, score: 0, tier: undefined };
 const usage = { promptTokens: 9, completionTokens: 5, cachedTokens: 4 };
 const timing = { queueMs: 0, firstTokenMs: 1, totalMs: 2 };
 

@@ -2,7 +2,9 @@ import { assert } from '../../base/index.js';
 import type { LoadReport } from '../../platform/index.js';
 import type { InferenceOptions } from '../options.js';
 import { choosePreemption } from './choosePreemption.js';
+import { chooseSequence, type SequenceHolders } from './chooseSequence.js';
 import { type AnswerEstimate, estimateAnswer, type RemainingWork } from './estimateAnswer.js';
+import { joinGroup } from './joinGroup.js';
 import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
 import { rankOf } from './rankOf.js';
@@ -10,7 +12,8 @@ import { StepCosts } from './StepCosts.js';
 
 /** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
 export interface ScheduledRequest extends Waiting {
-  readonly adapterDigest: string | null;
+  /** Requests of one group may share a call: the key of their adapter; null = base model. */
+  readonly adapterGroup: string | null;
   readonly promptTokens: number;
   readonly replayTokens: number;
   readonly answered: boolean;
@@ -79,13 +82,14 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   }
 
   /**
-   * Gives the lowest free sequence to the request whose turn it is: dense ids keep a decode step in one pass. `hasRoomFor` says whether the
-   * pages suffice; a request that finds none waits, and with it those behind it. Undefined when nobody can be admitted.
+   * Gives a free sequence beside those of its group to the request whose turn it is: ids that follow each other keep a decode step in one
+   * pass. `hasRoomFor` says whether the pages suffice; a request that finds none waits, and with it those behind it. Undefined when nobody
+   * can be admitted.
    */
   admitNext(nowMs: number, hasRoomFor: (request: Request) => boolean): Request | undefined {
-    const sequence = this.#holders.indexOf(undefined);
     const request = this.#first(nowMs);
-    if (sequence < 0 || request === undefined || !hasRoomFor(request)) return undefined;
+    if (request === undefined || !this.#holders.includes(undefined) || !hasRoomFor(request)) return undefined;
+    const sequence = chooseSequence(this.#groups(), request.adapterGroup);
     this.#queue.admit(request, nowMs);
     request.sequence = sequence;
     request.admission = this.#admissions++;
@@ -120,18 +124,17 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   }
 
   /**
-   * Closes a gap in the ids when nobody waits to fill it: the highest busy id moves to the lowest free one. A gap splits a decode step
-   * into two passes (8 rows: 80 instead of 52 ms), a move costs about 5 ms once. The caller moves the contents.
+   * Closes a gap in the ids of a group when nobody waits to fill it. A gap splits a decode step into two passes (8 rows: 80 instead of
+   * 52 ms), a move costs about 5 ms once. The caller moves the contents.
    */
   closeGap(): { readonly from: number; readonly to: number } | undefined {
-    const to = this.#holders.indexOf(undefined);
-    const from = this.#holders.findLastIndex((holder) => holder !== undefined);
-    const mover = this.#holders[from];
-    if (this.#queue.length > 0 || to < 0 || to > from || mover === undefined) return undefined;
-    this.#holders[from] = undefined;
-    this.#holders[to] = mover;
-    mover.sequence = to;
-    return { from, to };
+    const move = this.#queue.length > 0 ? undefined : joinGroup(this.#groups());
+    if (move === undefined) return undefined;
+    const mover = this.holderOf(move.from);
+    this.#holders[move.from] = undefined;
+    this.#holders[move.to] = mover;
+    mover.sequence = move.to;
+    return move;
   }
 
   plan(nowMs: number): BatchPlan {
@@ -219,7 +222,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   load(): LoadReport {
     const running = this.#running();
     const samples = this.#queueMsSamples;
-    const adapters = new Set(running.flatMap(({ adapterDigest }) => adapterDigest ?? []));
+    const adapters = new Set(running.flatMap(({ adapterGroup }) => adapterGroup ?? []));
     return {
       pendingLlmRequests: this.pendingRequests,
       avgLlmQueueMs: samples.length === 0 ? 0 : samples.reduce((sum, sample) => sum + sample, 0) / samples.length,
@@ -235,6 +238,10 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   #first(nowMs: number): Request | undefined {
     const begun = this.#queue.values().filter((one) => one.begun).length + this.#running().length;
     return this.#queue.first(nowMs, begun < this.#options.concurrentRequestsMax);
+  }
+
+  #groups(): SequenceHolders {
+    return this.#holders.map((holder) => holder?.adapterGroup);
   }
 
   #charge({ owner }: Request, rows: number): void {

@@ -11,7 +11,7 @@ const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }
 const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, stepMs: () => 50, outputsMax: 64, nowMs: 0 };
 
 interface Work {
-  readonly adapterDigest: string | null;
+  readonly adapterGroup: string | null;
   readonly promptTokens: number;
   readonly answerTokens: number;
 }
@@ -63,7 +63,7 @@ function runAll(
 
 const workload = fc.array(
   fc.record({
-    adapterDigest: fc.constantFrom(null, 'a', 'b'),
+    adapterGroup: fc.constantFrom(null, 'a', 'b'),
     promptTokens: fc.integer({ min: 1, max: 1200 }),
     answerTokens: fc.integer({ min: 1, max: 40 }),
   }),
@@ -95,7 +95,7 @@ describe('planStep keeps rule R (ENGINE-BATCH)', () => {
         runAll(work, 8, (plan, running) => {
           if (plan.kind !== 'decode') return;
           const expected = running
-            .filter((one) => one.adapterDigest === plan.adapterDigest && one.prefilledTokens === one.promptTokens)
+            .filter((one) => one.adapterGroup === plan.adapterGroup && one.prefilledTokens === one.promptTokens)
             .map(({ sequence }) => sequence);
           expect(plan.sequences).toEqual(expected);
           expect(expected.length).toBeGreaterThan(0);
@@ -111,8 +111,8 @@ describe('planStep keeps rule R (ENGINE-BATCH)', () => {
         const idleSteps = new Map<string | null, number>();
         runAll(work, 8, (plan, running) => {
           if (plan.kind === 'idle') return;
-          for (const group of new Set(running.map(({ adapterDigest }) => adapterDigest))) {
-            const idle = group === plan.adapterDigest ? 0 : (idleSteps.get(group) ?? 0) + 1;
+          for (const group of new Set(running.map(({ adapterGroup }) => adapterGroup))) {
+            const idle = group === plan.adapterGroup ? 0 : (idleSteps.get(group) ?? 0) + 1;
             expect(idle).toBeLessThanOrEqual(2 * options.adapterTurnStepsMax);
             idleSteps.set(group, idle);
           }
@@ -127,7 +127,7 @@ describe('planStep keeps rule R (ENGINE-BATCH)', () => {
         let decodeSteps = 0;
         runAll(work, 8, (plan, running) => {
           if (plan.kind === 'idle') return;
-          const waiting = running.filter((one) => one.adapterDigest === plan.adapterDigest && isPrefilling(one));
+          const waiting = running.filter((one) => one.adapterGroup === plan.adapterGroup && isPrefilling(one));
           if (plan.kind === 'prefill') expect(plan.sequence).toBe(oldestOf(waiting)?.sequence);
           decodeSteps = plan.kind === 'decode' && waiting.length > 0 ? decodeSteps + 1 : 0;
           expect(decodeSteps).toBeLessThanOrEqual(options.decodeStepsBetweenPiecesMax);
@@ -146,7 +146,7 @@ describe('planStep computes lost rows again', () => {
           ...fresh,
           ...size,
           sequence: 0,
-          adapterDigest: null,
+          adapterGroup: null,
           admission: 0,
           prefilledTokens: 0,
           replayedTokens: 0,
@@ -174,11 +174,11 @@ describe('planStep computes lost rows again', () => {
 });
 
 describe('planStep shares the time', () => {
-  const decoding = (sequence: number, adapterDigest: string | null = null): SequenceState => {
-    return { sequence, adapterDigest, promptTokens: 10, prefilledTokens: 10, ...fresh, admission: sequence };
+  const decoding = (sequence: number, adapterGroup: string | null = null): SequenceState => {
+    return { sequence, adapterGroup, promptTokens: 10, prefilledTokens: 10, ...fresh, admission: sequence };
   };
   const prefilling = (sequence: number, promptTokens: number, prefilledTokens = 0): SequenceState => {
-    return { sequence, adapterDigest: null, promptTokens, prefilledTokens, ...fresh, admission: sequence };
+    return { sequence, adapterGroup: null, promptTokens, prefilledTokens, ...fresh, admission: sequence };
   };
   const plans = (sequences: readonly SequenceState[], count: number): BatchPlan[] => {
     let turn = firstTurn;
@@ -231,9 +231,7 @@ describe('planStep shares the time', () => {
       fc.property(workload, (work) => {
         let rows = 0;
         runAll(work, 8, (plan, running) => {
-          const othersDecode = running.some(
-            (one) => !isPrefilling(one) && plan.kind !== 'idle' && one.adapterDigest === plan.adapterDigest,
-          );
+          const othersDecode = running.some((one) => !isPrefilling(one) && plan.kind !== 'idle' && one.adapterGroup === plan.adapterGroup);
           rows = plan.kind === 'prefill' && othersDecode ? rows + plan.rows : 0;
           expect(rows).toBeLessThan(128);
         });

@@ -6,8 +6,8 @@ import type { StepCostFigures } from './StepCosts.js';
 /** What the planner knows of a running request. */
 export interface SequenceState {
   readonly sequence: number;
-  /** null = base model. */
-  readonly adapterDigest: string | null;
+  /** Key of its adapter, digest and scale; null = base model. */
+  readonly adapterGroup: string | null;
   readonly promptTokens: number;
   /** Prompt tokens that are computed; the sequence decodes once all are. */
   readonly prefilledTokens: number;
@@ -29,7 +29,7 @@ export interface SequenceState {
 
 /** Whose turn it is, and for how long. */
 export interface SchedulerTurn {
-  readonly adapterDigest: string | null;
+  readonly adapterGroup: string | null;
   /** Steps this adapter group has run in a row. */
   readonly steps: number;
   readonly decodeStepsSincePiece: number;
@@ -40,7 +40,7 @@ export interface SchedulerTurn {
 }
 
 /** Before the first step. */
-export const firstTurn: SchedulerTurn = { adapterDigest: null, steps: 0, decodeStepsSincePiece: 0, rowsSinceDecode: 0, promptEnded: true };
+export const firstTurn: SchedulerTurn = { adapterGroup: null, steps: 0, decodeStepsSincePiece: 0, rowsSinceDecode: 0, promptEnded: true };
 
 export interface SchedulerState {
   /** Running requests by ascending sequence id. */
@@ -59,14 +59,14 @@ export interface SchedulerState {
 
 interface DecodePlan {
   readonly kind: 'decode';
-  readonly adapterDigest: string | null;
+  readonly adapterGroup: string | null;
   readonly sequences: readonly number[];
   readonly draftTokens: number;
 }
 
 interface PrefillPlan {
   readonly kind: 'prefill';
-  readonly adapterDigest: string | null;
+  readonly adapterGroup: string | null;
   readonly sequence: number;
   /** First position of the piece. */
   readonly from: number;
@@ -101,8 +101,8 @@ const isPrefilling = ({ prefilledTokens, promptTokens, replayTokens, replayedTok
  */
 export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan {
   if (state.sequences.length === 0) return { kind: 'idle' };
-  const adapterDigest = groupInTurn(state, options);
-  const members = state.sequences.filter((sequence) => sequence.adapterDigest === adapterDigest);
+  const adapterGroup = groupInTurn(state, options);
+  const members = state.sequences.filter((sequence) => sequence.adapterGroup === adapterGroup);
   const decoding = members.filter((sequence) => !isPrefilling(sequence));
   const waiting = members.filter(isPrefilling);
   if (waiting.length > 0) {
@@ -111,25 +111,25 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
     if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
   }
   const draftTokens = chooseDraftTokens({ decoding, stepMs: state.stepMs, outputsMax: state.outputsMax }, options);
-  return { kind: 'decode', adapterDigest, sequences: decoding.map(({ sequence }) => sequence), draftTokens };
+  return { kind: 'decode', adapterGroup, sequences: decoding.map(({ sequence }) => sequence), draftTokens };
 }
 
 /** The turn after a step has run. */
 export function turnAfter(turn: SchedulerTurn, plan: BatchPlan): SchedulerTurn {
   if (plan.kind === 'idle') return turn;
-  const steps = plan.adapterDigest === turn.adapterDigest ? turn.steps + 1 : 1;
-  const { adapterDigest } = plan;
+  const steps = plan.adapterGroup === turn.adapterGroup ? turn.steps + 1 : 1;
+  const { adapterGroup } = plan;
   if (plan.kind === 'decode') {
-    return { ...turn, adapterDigest, steps, decodeStepsSincePiece: turn.decodeStepsSincePiece + 1, rowsSinceDecode: 0 };
+    return { ...turn, adapterGroup, steps, decodeStepsSincePiece: turn.decodeStepsSincePiece + 1, rowsSinceDecode: 0 };
   }
-  return { adapterDigest, steps, decodeStepsSincePiece: 0, rowsSinceDecode: turn.rowsSinceDecode + plan.rows, promptEnded: plan.last };
+  return { adapterGroup, steps, decodeStepsSincePiece: 0, rowsSinceDecode: turn.rowsSinceDecode + plan.rows, promptEnded: plan.last };
 }
 
-/** The present group goes on until its turn is over and another has work; then the next in the order of digests. */
+/** The present group goes on until its turn is over and another has work; then the next in the order of keys. */
 function groupInTurn({ sequences, turn }: SchedulerState, options: PlanOptions): string | null {
-  const keyOf = (digest: string | null): string => digest ?? '';
-  const present = keyOf(turn.adapterDigest);
-  const groups = [...new Set(sequences.map(({ adapterDigest }) => keyOf(adapterDigest)))].sort();
+  const keyOf = (group: string | null): string => group ?? '';
+  const present = keyOf(turn.adapterGroup);
+  const groups = [...new Set(sequences.map(({ adapterGroup }) => keyOf(adapterGroup)))].sort();
   const goesOn = groups.includes(present) && (groups.length === 1 || turn.steps < options.adapterTurnStepsMax);
   const next = goesOn ? present : (groups.find((group) => group > present) ?? groups[0]);
   return next === undefined || next === '' ? null : next;
@@ -159,16 +159,16 @@ function pieceIsDue(rows: number, turn: SchedulerTurn, schedule: PieceSchedule):
 
 function planPiece(waiting: readonly SequenceState[], schedule: PieceSchedule, { sequences, rowsMax }: SchedulerState): PrefillPlan {
   const oldest = waiting.reduce((first, other) => (other.admission < first.admission ? other : first));
-  const { sequence, adapterDigest, promptTokens, prefilledTokens: from, answered } = oldest;
+  const { sequence, adapterGroup, promptTokens, prefilledTokens: from, answered } = oldest;
   if (from === promptTokens) return replayPiece(oldest);
   const someoneDecodes = sequences.some((other) => !isPrefilling(other));
   const rows = pieceRows(promptTokens - from, someoneDecodes ? Math.min(schedule.rows, rowsMax) : rowsMax);
-  return { kind: 'prefill', adapterDigest, sequence, from, rows, last: from + rows === promptTokens && !answered };
+  return { kind: 'prefill', adapterGroup, sequence, from, rows, last: from + rows === promptTokens && !answered };
 }
 
-function replayPiece({ sequence, adapterDigest, promptTokens, replayTokens, replayedTokens }: SequenceState): PrefillPlan {
+function replayPiece({ sequence, adapterGroup, promptTokens, replayTokens, replayedTokens }: SequenceState): PrefillPlan {
   const rows = Math.min(replayRowsMax, replayTokens - replayedTokens);
-  return { kind: 'prefill', adapterDigest, sequence, from: promptTokens + replayedTokens, rows, last: false };
+  return { kind: 'prefill', adapterGroup, sequence, from: promptTokens + replayedTokens, rows, last: false };
 }
 
 /** Rows of the next piece: at most `target`, never leaving 1…63 rows behind: the piece is shortened, or such a remainder folded in where it would become too short. */

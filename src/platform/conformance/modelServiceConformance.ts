@@ -85,9 +85,10 @@ export function modelServiceConformance({ name, open }: ModelServiceSubject): vo
     });
 
     it('knows no other models and no adapters that were not loaded', async () => {
+      const unknown = { digest: 'f'.repeat(64), scale: 1 };
       await expect(generate('x', {}, { model: 'no-such-model' })).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
-      await expect(generate('x', {}, { adapterDigest: 'f'.repeat(64) })).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
-      await expect(service.unloadAdapter('f'.repeat(64), signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+      await expect(generate('x', {}, { adapter: unknown })).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+      await expect(service.unloadAdapter(unknown, signal)).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
       expect(service.adapters()).toEqual([]);
     });
 

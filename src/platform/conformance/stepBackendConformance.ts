@@ -217,25 +217,40 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
 
     it('switches an adapter on and off', () => {
       const base = prefill(0, [100]);
-      const { digest } = backend.loadAdapter({ path: adapterPath, scale: 1 });
-      expect(backend.loadAdapter({ path: adapterPath, scale: 1, digest }).digest).toBe(digest);
-      backend.useAdapter(digest);
+      const { digest } = backend.loadAdapter({ path: adapterPath });
+      expect(backend.loadAdapter({ path: adapterPath, digest }).digest).toBe(digest);
+      backend.useAdapter({ digest, scale: 1 });
       const adapted = prefill(1, [100]);
       expect(adapted).not.toEqual(base);
       backend.useAdapter(null);
       expect(prefill(0, [100])).toEqual(base);
-      backend.useAdapter(digest);
+      backend.useAdapter({ digest, scale: 1 });
       expect(prefill(2, [100])).toEqual(adapted);
       backend.unloadAdapter(digest);
-      expect(() => backend.useAdapter(digest)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      expect(() => backend.useAdapter({ digest, scale: 1 })).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
       backend.useAdapter(null);
       expect(prefill(0, [100])).toEqual(base);
     });
 
+    it('uses one file at several scales, each with its own bits whatever was used before', () => {
+      const { digest } = backend.loadAdapter({ path: adapterPath });
+      const at = (scale: number | null, sequence: number): Float32Array => {
+        backend.useAdapter(scale === null ? null : { digest, scale });
+        return prefill(sequence, [100]);
+      };
+      const [base, half, whole] = [at(null, 0), at(0.5, 1), at(1, 2)];
+      const differ = (left: Float32Array, right: Float32Array): boolean => left.some((logit, token) => logit !== right[token]);
+      expect([differ(base, half), differ(half, whole), differ(base, whole)]).toEqual([true, true, true]);
+      expect([differ(at(1, 0), whole), differ(at(0.5, 1), half), differ(at(null, 2), base)]).toEqual([false, false, false]);
+      backend.useAdapter({ digest, scale: 0.5 });
+      backend.unloadAdapter(digest);
+      expect(differ(prefill(0, [100]), base)).toBe(false);
+    });
+
     it('refuses an adapter of another digest, or none', () => {
       const invalid = expect.objectContaining({ code: 'ADAPTER_INVALID' });
-      expect(() => backend.loadAdapter({ path: adapterPath, scale: 1, digest: 'f'.repeat(64) })).toThrow(invalid);
-      expect(() => backend.loadAdapter({ path: '', scale: 1 })).toThrow(invalid);
+      expect(() => backend.loadAdapter({ path: adapterPath, digest: 'f'.repeat(64) })).toThrow(invalid);
+      expect(() => backend.loadAdapter({ path: '' })).toThrow(invalid);
     });
 
     it('refuses ids out of range, wrong positions, wrong order and too many rows', () => {

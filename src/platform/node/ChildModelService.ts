@@ -1,5 +1,7 @@
 import { AsyncQueue, assert, OstrakaError, type OstrakaErrorJson, onAbort, raceAbort, toAbortError } from '../../base/index.js';
 import {
+  type AdapterIdentity,
+  adapterKey,
   type EmbedRequest,
   type EmbedResult,
   type EngineFigures,
@@ -102,13 +104,14 @@ export class ChildModelService implements ModelService {
     signal: AbortSignal,
   ): Promise<LoadedAdapter> {
     const loaded = (await this.#ask({ kind: 'loadAdapter', adapter }, signal)) as LoadedAdapter;
-    this.#adapters.set(loaded.digest, loaded);
+    this.#adapters.set(adapterKey(loaded), loaded);
     return loaded;
   }
 
-  async unloadAdapter(digest: string, signal: AbortSignal): Promise<void> {
-    this.#adapters.delete(digest); // from here on no new request gets it
-    await this.#ask({ kind: 'unloadAdapter', digest }, signal);
+  async unloadAdapter({ digest, scale }: AdapterIdentity, signal: AbortSignal): Promise<void> {
+    const adapter = { digest, scale };
+    this.#adapters.delete(adapterKey(adapter)); // from here on no new request gets it
+    await this.#ask({ kind: 'unloadAdapter', adapter }, signal);
   }
 
   adapters(): readonly LoadedAdapter[] {

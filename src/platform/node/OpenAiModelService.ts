@@ -1,5 +1,6 @@
 import { OstrakaError, toAbortError } from '../../base/index.js';
 import {
+  type AdapterIdentity,
   type Clock,
   type EmbedRequest,
   type EmbedResult,
@@ -115,7 +116,7 @@ export class OpenAiModelService implements ModelService {
     throw platformError('ENGINE_ABILITY_MISSING', 'a model server behind a shard takes no adapters of the cluster');
   }
 
-  async unloadAdapter(digest: string): Promise<void> {
+  async unloadAdapter({ digest }: AdapterIdentity): Promise<void> {
     throw platformError('ADAPTER_UNKNOWN', `no adapter ${digest} is loaded`, { data: { digest } });
   }
 

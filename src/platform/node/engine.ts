@@ -2,6 +2,7 @@
 export { LlamaEmbeddingBackend, type LlamaEmbeddingOptions } from './llama/LlamaEmbeddingBackend.js';
 export { LlamaStepBackend, type LlamaStepOptions } from './llama/LlamaStepBackend.js';
 export { LlamaVocabulary } from './llama/LlamaVocabulary.js';
+export { readBaseFingerprint } from './llama/readBaseFingerprint.js';
 export { NodeClock } from './NodeClock.js';
 export { NodeRandom } from './NodeRandom.js';
 export { NodeStepPacer } from './NodeStepPacer.js';

@@ -1,5 +1,6 @@
 import type { OstrakaErrorJson } from '../../base/index.js';
 import type {
+  AdapterIdentity,
   EmbedRequest,
   EmbedResult,
   EngineConfig,
@@ -26,7 +27,7 @@ export type EngineCall =
   | { readonly kind: 'tokenize'; readonly model: string; readonly text: string }
   | { readonly kind: 'detokenize'; readonly model: string; readonly tokens: readonly number[] }
   | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
-  | { readonly kind: 'unloadAdapter'; readonly digest: string };
+  | { readonly kind: 'unloadAdapter'; readonly adapter: AdapterIdentity };
 
 /** Shard to engine. `start` comes first and once; `ping` is answered by `pong` as soon as the engine's loop turns. */
 export type EngineCommand =

@@ -115,7 +115,7 @@ class EngineServer {
       case 'loadAdapter':
         return this.#service.loadAdapter(body.adapter, signal);
       case 'unloadAdapter':
-        await this.#service.unloadAdapter(body.digest, signal);
+        await this.#service.unloadAdapter(body.adapter, signal);
         return null;
       default:
         return assertNever(body);

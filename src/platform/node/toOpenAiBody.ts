@@ -2,8 +2,8 @@ import { type Constraint, type GenerateRequest, plainSampling, platformError, ty
 
 /** The path and body that ask an OpenAI-compatible server for an answer. Errors: ADAPTER_UNKNOWN, ENGINE_ABILITY_MISSING. */
 export function toOpenAiBody(request: GenerateRequest, model: string): { readonly path: string; readonly body: object } {
-  const { adapterDigest, prompt, messages, sampling } = request;
-  if (adapterDigest !== undefined) throw platformError('ADAPTER_UNKNOWN', 'a model server behind a shard has no adapters of the cluster');
+  const { adapter, prompt, messages, sampling } = request;
+  if (adapter !== undefined) throw platformError('ADAPTER_UNKNOWN', 'a model server behind a shard has no adapters of the cluster');
   const common = { model, stream: true, stream_options: { include_usage: true }, ...samplingFields(sampling) };
   if (prompt !== undefined) return { path: '/v1/completions', body: { ...common, prompt } };
   return { path: '/v1/chat/completions', body: { ...common, messages } };

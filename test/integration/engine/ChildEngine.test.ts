@@ -109,7 +109,7 @@ describe('an engine in a child process (R18)', () => {
     });
     const tooLong = { code: 'CONTEXT_LENGTH_EXCEEDED', data: { tokensMax: 24, contextTokensMax: 512 } };
     await expect(textOf(modelService.generate(request('word '.repeat(600)), signal))).rejects.toMatchObject(tooLong);
-    const unknown = { ...request('hi'), adapterDigest: 'f'.repeat(64) };
+    const unknown = { ...request('hi'), adapter: { digest: 'f'.repeat(64), scale: 1 } };
     await expect(textOf(modelService.generate(unknown, signal))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
     await expect(modelService.loadAdapter({ path: config.embeddingModel.path, scale: 1 }, signal)).rejects.toMatchObject({
       code: 'ADAPTER_INVALID',
@@ -152,7 +152,7 @@ describe('an engine in a child process (R18)', () => {
     const service = await supervise();
     const adapter = await service.loadAdapter({ path: testAdapters()[0], scale: 1 }, signal);
     const expected = await textOf(service.generate(request('What is 17 times 3?'), signal));
-    const adapted = { ...request('What is 17 times 3?'), adapterDigest: adapter.digest };
+    const adapted = { ...request('What is 17 times 3?'), adapter };
     const expectedAdapted = await textOf(service.generate(adapted, signal));
     const { enginePid } = service;
     const startedMs = clock.monotonicMs();

@@ -137,15 +137,15 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     const loaded = await Promise.all(testAdapters().map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
     const requests = questions.slice(0, 9).map((question, index) => {
       const adapter = loaded[index % 3];
-      return request(question, adapter === undefined ? {} : { adapterDigest: adapter.digest });
+      return request(question, adapter && { adapter });
     });
     const alone = await oneByOne(requests);
     expect(await Promise.all(requests.map(answer))).toEqual(alone);
     const same = await Promise.all(
-      [undefined, ...loaded].map((adapter) => answer(request(questions[4] as string, adapter && { adapterDigest: adapter.digest }))),
+      [undefined, ...loaded].map((adapter) => answer(request(questions[4] as string, adapter && { adapter }))),
     );
     expect(new Set(same).size).toBe(3);
-    for (const { digest } of loaded) await engine.unloadAdapter(digest, signal);
+    for (const adapter of loaded) await engine.unloadAdapter(adapter, signal);
     expect(engine.adapters()).toEqual([]);
   });
 

@@ -53,17 +53,17 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
     const text = events.map((event) => (event.kind === 'text' ? event.text : '')).join('');
     return { text, cachedTokens: finished.usage.cachedTokens, firstTokenMs: finished.timing.firstTokenMs };
   };
-  it('answers from cached rows exactly as from cold ones: greedy, sampled, each adapter by itself', { timeout: 240_000 }, async () => {
+  it('answers from cached rows exactly as from cold ones: greedy, sampled, each scale of an adapter by itself', {
+    timeout: 240_000,
+  }, async () => {
     const [cold, warm] = [open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine, open({}).engine];
-    const adapters = testAdapters();
-    const load = (engine: AssembledEngine) => Promise.all(adapters.map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
-    const [first, second] = (await load(cold)).map(({ digest }) => digest) as [string, string];
+    const [path] = testAdapters();
+    const load = (engine: AssembledEngine) => Promise.all([1, 0.5].map((scale) => engine.loadAdapter({ path, scale }, signal)));
+    const [first, second] = await load(cold);
     await load(warm);
     const questions = ['Who keeps the log?', 'When is it copied?', 'Who may correct it?'].map((one) => `${passage.repeat(4)}${one}`);
-    const asked = [undefined, first, second].flatMap((adapterDigest) =>
-      questions.flatMap((question) =>
-        [greedy, sampled].map((sampling) => request(question, { sampling, ...(adapterDigest && { adapterDigest }) })),
-      ),
+    const asked = [undefined, first, second].flatMap((adapter) =>
+      questions.flatMap((question) => [greedy, sampled].map((sampling) => request(question, { sampling, ...(adapter && { adapter }) }))),
     );
     const cached: number[] = [];
     const texts: string[] = [];

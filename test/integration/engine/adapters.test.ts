@@ -2,8 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GenerateRequest, plainSampling } from '../../../src/platform/index.js';
+import { type AdapterIdentity, type GenerateRequest, plainSampling } from '../../../src/platform/index.js';
+import { describeModelFile, readBaseFingerprint } from '../../../src/platform/node/index.js';
 import type { AssembledEngine } from '../../../src/shard/index.js';
+import { type AdapterContent, encodeAdapter } from '../../../src/training/index.js';
+import { toPeftOrder } from '../../support/peftFiles.js';
+import { readAdapterTensors } from '../../support/readAdapterTensors.js';
 import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
@@ -23,13 +27,13 @@ describe('adapters that come and go in a running engine (R21)', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const ask = (adapterDigest: string | undefined, tokensMax = 12): GenerateRequest => ({
+  const ask = (adapter: AdapterIdentity | undefined, tokensMax = 12): GenerateRequest => ({
     requestId: 'test',
     model: 'default',
     messages: [{ role: 'user', content: 'Who may enter the drive hall of the Halvenmoor ropeway?' }],
     sampling: { ...plainSampling, tokensMax, ignoreEnd: true },
     priority: 'normal',
-    ...(adapterDigest !== undefined && { adapterDigest }),
+    ...(adapter && { adapter }),
   });
   const answer = async (request: GenerateRequest, onAdmitted = (): void => undefined): Promise<string> => {
     let text = '';
@@ -43,36 +47,46 @@ describe('adapters that come and go in a running engine (R21)', () => {
 
   it('answers unlike the base model with an adapter, and the same once it was unloaded and loaded again; no rows are left of it', async () => {
     const base = await answer(ask(undefined));
-    const { digest } = await load(first);
-    const adapted = await answer(ask(digest));
+    const adapter = await load(first);
+    const adapted = await answer(ask(adapter));
     expect(adapted).not.toBe(base);
-    await engine.unloadAdapter(digest, signal);
-    await expect(answer(ask(digest))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    await engine.unloadAdapter(adapter, signal);
+    await expect(answer(ask(adapter))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
     expect(await answer(ask(undefined))).toBe(base);
-    const other = await load(first, 0.25);
-    const weaker = await answer(ask(other.digest));
-    await engine.unloadAdapter(digest, signal);
     await load(first);
-    expect(await answer(ask(digest))).toBe(adapted);
-    expect(weaker).not.toBe(adapted);
-    await engine.unloadAdapter(digest, signal);
+    expect(await answer(ask(adapter))).toBe(adapted);
+    await engine.unloadAdapter(adapter, signal);
+  });
+
+  it('gives two scales of a file and the base model beside each other the texts of each alone', async () => {
+    const adapters = [undefined, await load(first), await load(first, 0.25)];
+    const alone: string[] = [];
+    for (const adapter of adapters) alone.push(await answer(ask(adapter)));
+    expect(new Set(alone).size).toBe(3);
+    expect(await Promise.all([...adapters, ...adapters].map((adapter) => answer(ask(adapter))))).toEqual([...alone, ...alone]);
+    const [, whole, weak] = adapters as [undefined, AdapterIdentity, AdapterIdentity];
+    const running = answer(ask(weak));
+    await engine.unloadAdapter(whole, signal);
+    expect(engine.adapters()).toEqual([weak]);
+    expect([await running, await answer(ask(undefined))]).toEqual([alone[2], alone[0]]);
+    await engine.unloadAdapter(weak, signal);
   });
 
   it('lets running requests end before it frees, and refuses to load what is being unloaded', async () => {
-    const { digest } = await load(first);
-    const expected = await answer(ask(digest, 40));
+    const adapter = await load(first);
+    const expected = await answer(ask(adapter, 40));
     const ended: string[] = [];
     const running: Promise<unknown>[] = [];
     await Promise.all(
       [0, 1, 2].map(
         () =>
           new Promise<void>((admitted) => {
-            running.push(answer(ask(digest, 40), admitted).then((text) => ended.push(text)));
+            running.push(answer(ask(adapter, 40), admitted).then((text) => ended.push(text)));
           }),
       ),
     );
-    const unloaded = engine.unloadAdapter(digest, signal).then(() => ended.length);
-    await expect(answer(ask(digest))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+    const unloaded = engine.unloadAdapter(adapter, signal).then(() => ended.length);
+    await expect(answer(ask(adapter))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
     await expect(load(first)).rejects.toMatchObject({ code: 'ADAPTER_IN_USE', retryable: true });
     await Promise.all(running);
     await unloaded;
@@ -92,10 +106,10 @@ describe('adapters that come and go in a running engine (R21)', () => {
     const texts = new Set<string>();
     try {
       for (let cycle = 0; cycle < 20; cycle++) {
-        const { digest } = await load(cycle % 2 === 0 ? first : second);
-        texts.add(await answer(ask(digest, 4)));
+        const adapter = await load(cycle % 2 === 0 ? first : second);
+        texts.add(await answer(ask(adapter, 4)));
         expect(engine.adapters()).toHaveLength(1);
-        await engine.unloadAdapter(digest, signal);
+        await engine.unloadAdapter(adapter, signal);
         expect(engine.adapters()).toEqual([]);
       }
     } finally {
@@ -105,10 +119,44 @@ describe('adapters that come and go in a running engine (R21)', () => {
     expect(texts.size).toBeLessThanOrEqual(2);
   });
 
+  it('refuses what fits by its shapes alone: made for another model, or with the rows of PEFT', async () => {
+    const { chat } = testModels();
+    const tensors = readAdapterTensors(first);
+    const rank = tensors[0]?.rows as number;
+    const write = (name: string, content: Partial<AdapterContent>): string => {
+      const path = join(folder, `${name}.gguf`);
+      const whole = { domain: 'test', baseDigest: chat.digest, rank, alpha: 2 * rank, tensors, ...content };
+      writeFileSync(path, encodeAdapter(whole));
+      return path;
+    };
+    const fits: readonly [string, Partial<AdapterContent>][] = [
+      ['same', {}],
+      ['another quantisation', { baseDigest: 'a'.repeat(64), baseFingerprint: readBaseFingerprint(chat.path) }],
+      [
+        'not trained',
+        { tensors: tensors.map((one) => (one.name.endsWith('b') ? { ...one, values: new Float32Array(one.values.length) } : one)) },
+      ],
+    ];
+    for (const [name, content] of fits) await engine.unloadAdapter(await load(write(name, content)), signal);
+    const { shape } = describeModelFile(chat.path);
+    const wrong: readonly [string, Partial<AdapterContent>, RegExp][] = [
+      ['another model', { baseDigest: 'a'.repeat(64) }, /made for another model, of SHA-256 a+; the one that is served has/],
+      ['another training', { baseDigest: 'a'.repeat(64), baseFingerprint: 'b'.repeat(64) }, /made for another model/],
+      ['rows of PEFT', { tensors: toPeftOrder(tensors, shape), rowOrder: 'peft' }, /order "peft".*adapter import/],
+    ];
+    const base = await answer(ask(undefined));
+    for (const [name, content, message] of wrong)
+      await expect(load(write(name, content)), name).rejects.toMatchObject({
+        code: 'ADAPTER_INVALID',
+        message: expect.stringMatching(message),
+      });
+    expect([engine.adapters(), await answer(ask(undefined))]).toEqual([[], base]);
+  });
+
   it('refuses broken copies with ADAPTER_INVALID, and serves what is loaded as before', async () => {
     const whole = readFileSync(first);
-    const { digest } = await load(first);
-    const before = await answer(ask(digest));
+    const adapter = await load(first);
+    const before = await answer(ask(adapter));
     const changed = (at: number, bytes: Buffer): Buffer => {
       const copy = Buffer.from(whole);
       bytes.copy(copy, at);
@@ -130,21 +178,22 @@ describe('adapters that come and go in a running engine (R21)', () => {
       ['another type of alpha', changed(typeAt, Buffer.from([5, 0, 0, 0]))],
       ['another kind of adapter', changed(whole.indexOf('lora', whole.indexOf('adapter.type')), Buffer.from('dora'))],
     ];
+    const reasons = new Map([
+      ['truncated', /the file is truncated/],
+      ['another architecture', /not a LoRA adapter of this model/],
+    ]);
     for (const [name, bytes] of copies) {
       const path = join(folder, 'broken.gguf');
       writeFileSync(path, bytes);
-      await expect(load(path), name).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
+      const message = expect.stringMatching(reasons.get(name) ?? /./);
+      await expect(load(path), name).rejects.toMatchObject({ code: 'ADAPTER_INVALID', message });
     }
     await expect(load(join(folder, 'missing.gguf'))).rejects.toMatchObject({ code: 'ADAPTER_INVALID' });
     await expect(load(testModels().chat.path)).rejects.toMatchObject({
       code: 'ADAPTER_INVALID',
       message: expect.stringMatching(/no adapter/),
     });
-    await expect(load(first, 0.5)).rejects.toMatchObject({
-      code: 'ADAPTER_INVALID',
-      message: expect.stringMatching(/loaded with scale 1/),
-    });
     expect(engine.adapters()).toHaveLength(1);
-    expect(await answer(ask(digest))).toBe(before);
+    expect(await answer(ask(adapter))).toBe(before);
   });
 });

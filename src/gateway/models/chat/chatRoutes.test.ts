@@ -7,14 +7,14 @@ import { gatewayOptions } from '../../options.js';
 import type { Route, RouteContext } from '../../Route.js';
 import { chatRoutes } from './chatRoutes.js';
 
-const routed = (shard: string, adapterDigest: string | undefined): ClusterEvent => ({
+const routed = (shard: string, digest: string | undefined): ClusterEvent => ({
   kind: 'routed',
   routing: {
     shardId: asId<ShardId>(shard),
-    decision: adapterDigest === undefined ? 'ring' : 'domain',
+    decision: digest === undefined ? 'ring' : 'domain',
     score: 0,
     tier: undefined,
-    adapterDigest,
+    ...(digest !== undefined && { adapter: { digest, scale: 1 } }),
   },
 });
 

@@ -30,7 +30,7 @@ export function loadLlamaModel(
 ): LlamaModel {
   const { vocabularyOnly = false, gpuLayers = 0, onShare = () => undefined } = options;
   const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${file.path}: ${reason}`, { cause });
-  const { digest, facts } = checkModelFile(file.path, refuse, (share) => onShare(share * loadedShare));
+  const { digest, facts } = checkModelFile(file.path, refuse, { onShare: (share) => onShare(share * loadedShare) });
   if (digest !== file.digest) throw refuse(`its SHA-256 is ${digest}, expected ${file.digest}`);
   const api = openLlamaApi({ usesGpu: gpuLayers > 0 });
   const parameters = { ...api.modelDefaults(), n_gpu_layers: gpuLayers, vocab_only: vocabularyOnly };

@@ -1,10 +1,12 @@
 import { assert } from '../../../base/index.js';
-import { type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../index.js';
+import { type AdapterIdentity, adapterKey, type BackendFacts, type BackendRow, platformError, type StepBackend } from '../../index.js';
+import { type AdapterBase, checkAdapterOrigin } from './checkAdapterOrigin.js';
 import { checkModelFile } from './checkModelFile.js';
 import { type Pointer, viewNative } from './LlamaApi.js';
 import { type LlamaModel, loadLlamaModel, type ModelFile } from './LlamaModel.js';
 import { LlamaTokenizer } from './LlamaTokenizer.js';
 import { NativeBatch } from './NativeBatch.js';
+import type { GgufContents } from './readGguf.js';
 import { readTemplateFacts } from './readTemplateFacts.js';
 
 export interface LlamaStepOptions {
@@ -17,11 +19,6 @@ export interface LlamaStepOptions {
   readonly gpuLayers?: number;
   /** Hears which share of the model is read and loaded. */
   readonly onShare?: (share: number) => void;
-}
-
-interface NativeAdapter {
-  readonly pointer: Pointer;
-  readonly scale: number;
 }
 
 // A piece of 256 rows is prefilled as fast as one of 512 and lets a cancelled request go sooner (rule R allows any multiple of 64).
@@ -42,18 +39,21 @@ export class LlamaStepBackend implements StepBackend {
   readonly #tokenizer: LlamaTokenizer;
   readonly #context: Pointer;
   readonly #memory: Pointer;
+  readonly #base: AdapterBase;
   readonly #batch: NativeBatch;
-  readonly #adapters = new Map<string, NativeAdapter>();
+  /** Loaded files by digest. */
+  readonly #adapters = new Map<string, Pointer>();
   /** Positions held per sequence: the next row of a sequence must continue there. */
   readonly #lengths: Int32Array;
   readonly #logitsViews = new Map<Pointer, Float32Array>();
-  #activeAdapter: string | null = null;
+  #activeAdapter: AdapterIdentity | null = null;
   #rowsOfLastDecode: readonly BackendRow[] = [];
 
   private constructor(model: LlamaModel, context: Pointer, memory: Pointer, options: LlamaStepOptions) {
     this.#model = model;
     this.#context = context;
     this.#memory = memory;
+    this.#base = options.model;
     this.#tokenizer = new LlamaTokenizer(model);
     this.#batch = new NativeBatch(model.api, rowsMax);
     this.#lengths = new Int32Array(options.sequences);
@@ -160,43 +160,46 @@ export class LlamaStepBackend implements StepBackend {
     throw platformError('KV_STATE_INVALID', `sequence ${sequence} took ${read} of ${state.length} bytes of a state of ${length} tokens`);
   }
 
-  useAdapter(adapterDigest: string | null): void {
-    if (adapterDigest === this.#activeAdapter) return; // a change costs a new graph reservation, tens of milliseconds
+  useAdapter(adapter: AdapterIdentity | null): void {
+    if (isSame(adapter, this.#activeAdapter)) return; // a change costs a new graph reservation, tens of milliseconds
     const { api } = this.#model;
-    const adapter = adapterDigest === null ? undefined : this.#adapters.get(adapterDigest);
-    assert(adapterDigest === null || adapter !== undefined, 'an adapter in use is loaded');
-    const result = adapter
-      ? api.setAdapters(this.#context, BigUint64Array.of(adapter.pointer), 1, Float32Array.of(adapter.scale))
-      : api.setAdapters(this.#context, null, 0, null);
+    const file = adapter === null ? undefined : this.#adapters.get(adapter.digest);
+    assert(adapter === null || file !== undefined, 'an adapter in use is loaded');
+    const result =
+      adapter !== null && file !== undefined
+        ? api.setAdapters(this.#context, BigUint64Array.of(file), 1, Float32Array.of(adapter.scale))
+        : api.setAdapters(this.#context, null, 0, null);
     if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `switching the adapter returned ${result}`);
-    this.#activeAdapter = adapterDigest;
+    this.#activeAdapter = adapter;
   }
 
-  loadAdapter(adapter: { readonly path: string; readonly scale: number; readonly digest?: string }): { readonly digest: string } {
-    const refuse = (reason: string, cause?: unknown) => platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}`, { cause });
-    const { digest, type } = checkModelFile(adapter.path, refuse);
+  loadAdapter(adapter: { readonly path: string; readonly digest?: string }): { readonly digest: string } {
+    const refuse = (reason: string, cause?: unknown) =>
+      platformError('ADAPTER_INVALID', `adapter ${adapter.path}: ${reason}${hintFor(adapter.path)}`, { cause });
+    const check = (facts: GgufContents): void => checkAdapterOrigin(facts, this.#base);
+    const { digest, type } = checkModelFile(adapter.path, refuse, { check });
     if (type !== 'adapter') throw refuse(`it is a GGUF file of type ${type ?? 'model'}, no adapter`);
     if (adapter.digest !== undefined && adapter.digest !== digest) throw refuse(`its SHA-256 is ${digest}, expected ${adapter.digest}`);
     if (this.#adapters.has(digest)) return { digest };
     const pointer = this.#model.api.adapterInit(this.#model.model, adapter.path);
     if (pointer === null) throw refuse('it is not a LoRA adapter of this model');
-    this.#adapters.set(digest, { pointer, scale: adapter.scale });
+    this.#adapters.set(digest, pointer);
     return { digest };
   }
 
   unloadAdapter(digest: string): void {
-    const adapter = this.#adapters.get(digest);
-    if (adapter === undefined) return;
-    if (this.#activeAdapter === digest) this.useAdapter(null);
+    const file = this.#adapters.get(digest);
+    if (file === undefined) return;
+    if (this.#activeAdapter?.digest === digest) this.useAdapter(null);
     this.#adapters.delete(digest);
-    this.#model.api.adapterFree(adapter.pointer);
+    this.#model.api.adapterFree(file);
   }
 
   close(): void {
     const { api, model } = this.#model;
     this.#batch.free();
     api.freeContext(this.#context);
-    for (const { pointer } of this.#adapters.values()) api.adapterFree(pointer);
+    for (const file of this.#adapters.values()) api.adapterFree(file);
     this.#adapters.clear();
     api.freeModel(model);
   }
@@ -226,6 +229,12 @@ export class LlamaStepBackend implements StepBackend {
     assert(wanted <= this.facts.outputsMax, 'logits are wanted of at most so many rows', { wanted, outputsMax: this.facts.outputsMax });
   }
 }
+
+const hintFor = (path: string): string =>
+  path.endsWith('.safetensors') ? ' (`ostraka adapter import` makes a GGUF file of a PEFT folder)' : '';
+
+const isSame = (left: AdapterIdentity | null, right: AdapterIdentity | null): boolean =>
+  left === right || (left !== null && right !== null && adapterKey(left) === adapterKey(right));
 
 function openContext(model: LlamaModel, options: LlamaStepOptions): Pointer | null {
   const { api } = model;

@@ -26,13 +26,18 @@ export interface CheckedModelFile {
 export function checkModelFile(
   path: string,
   refuse: (reason: string, cause?: unknown) => OstrakaError,
-  onShare: (share: number) => void = () => undefined,
+  options: {
+    readonly onShare?: (share: number) => void;
+    /** What the kind of file needs besides; throws GgufFault. */
+    readonly check?: (facts: GgufContents) => void;
+  } = {},
 ): CheckedModelFile {
   return readModelFile(path, refuse, (file) => {
     const facts = readGguf(file);
     checkGguf(facts);
+    options.check?.(facts);
     const description = describeGguf(facts);
-    return { type: description.type, digest: digestOf(file, (bytes) => onShare(bytes / facts.fileBytes)), facts, description };
+    return { type: description.type, digest: digestOf(file, (bytes) => options.onShare?.(bytes / facts.fileBytes)), facts, description };
   });
 }
 

@@ -33,6 +33,8 @@ export interface GgufList {
 export interface SizedTensor extends GgufTensor {
   readonly values: number;
   readonly bytes: number;
+  /** Its first byte in the file. */
+  readonly at: number;
 }
 
 /** The same with what its checks need. */
@@ -207,7 +209,7 @@ const alignmentOf = ({ metadata }: Entries): number => {
   return alignment;
 };
 
-interface PlacedTensor extends SizedTensor {
+interface PlacedTensor extends Omit<SizedTensor, 'at'> {
   readonly offset: number;
 }
 
@@ -222,8 +224,9 @@ const readTensors = (
     tensors.set(tensor.name, tensor);
   }
   const placed = [...tensors.values()];
-  checkExtents(placed, { ...given, dataAt: aligned(cursor.position, given.alignment) });
-  return placed;
+  const dataAt = aligned(cursor.position, given.alignment);
+  checkExtents(placed, { ...given, dataAt });
+  return placed.map((tensor) => ({ ...tensor, at: dataAt + tensor.offset }));
 };
 
 const readTensor = (cursor: GgufCursor): PlacedTensor => {
