@@ -1,8 +1,17 @@
 import { type JsonValue, SharedWork, toOstrakaError } from '../../base/index.js';
 import type { Clock } from '../../platform/index.js';
-import type { CollectionRef, DocumentStore, StorageOptions, StoredDocument, Transaction, WriteResult } from '../../storage/index.js';
+import type {
+  CollectionRef,
+  DocumentStore,
+  MergeOptions,
+  StorageOptions,
+  StoredDocument,
+  Transaction,
+  WriteResult,
+} from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
-import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
+import { insertDocument } from '../insertDocument.js';
+import type { DocumentOperation, DocumentOptions, DocumentOutcome } from './DocumentOperation.js';
 
 /** Documents of a count between two pauses: some milliseconds of work. */
 const countedTogether = 1000;
@@ -91,11 +100,10 @@ const identityOf = (document: StoredDocument | undefined): StoredDocument | null
 
 const perform = (transaction: Transaction, collection: CollectionRef, operation: DocumentOperation): WriteResult => {
   const { kind, key, document, options } = operation;
-  const merge = { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true };
   const condition = { revision: options.revision };
   if (kind === 'read') return read(transaction, collection, key);
   if (kind === 'remove') return transaction.remove(collection, key, condition);
-  if (kind === 'update') return transaction.update(collection, key, document, merge, condition);
+  if (kind === 'update') return transaction.update(collection, key, document, mergeOf(options), condition);
   if (kind === 'replace') return transaction.replace(collection, key, document, condition);
   return insert(transaction, collection, operation);
 };
@@ -107,10 +115,12 @@ const read = (transaction: Transaction, collection: CollectionRef, key: string):
 };
 
 const insert = (transaction: Transaction, collection: CollectionRef, { key, document, options }: DocumentOperation): WriteResult => {
-  const mode = options.overwriteMode ?? 'conflict';
-  const old = mode === 'conflict' ? undefined : transaction.get(collection, key);
-  if (!old) return transaction.insert(collection, Object.fromEntries([...Object.entries(document), ['_key', key]]));
-  if (mode === 'ignore') return { new: old, old: undefined };
-  if (mode === 'replace') return transaction.replace(collection, key, document);
-  return transaction.update(collection, key, document, { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true });
+  const result = insertDocument(transaction, collection, {
+    key,
+    document: Object.fromEntries([...Object.entries(document), ['_key', key]]),
+    options: { ...mergeOf(options), overwriteMode: options.overwriteMode ?? 'conflict' },
+  });
+  return 'kept' in result ? { new: result.kept, old: undefined } : result;
 };
+
+const mergeOf = ({ keepNull = true, mergeObjects = true }: DocumentOptions): MergeOptions => ({ keepNull, mergeObjects });
