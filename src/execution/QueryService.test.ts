@@ -31,6 +31,7 @@ import {
   transactionOptions,
 } from '../transactions/index.js';
 import { executionMethods } from './executionMethods.js';
+import { FairTurns } from './FairTurns.js';
 import { FragmentRunner } from './FragmentRunner.js';
 import { executionOptions } from './options.js';
 import { QueryMemory } from './QueryMemory.js';
@@ -260,15 +261,16 @@ class MemoryCluster {
     const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
     const queryMemory = new QueryMemory(execution.memoryTotalBytesMax);
+    const turns = new FairTurns({ clock, options: execution });
     this.memories.set(shardId, queryMemory);
-    const runner = new FragmentRunner({ queryMemory, shardId, transactions, sharding, models, ...parts, options: execution });
+    const runner = new FragmentRunner({ queryMemory, turns, shardId, transactions, sharding, models, ...parts, options: execution });
     server.register({ ...transactionMethods(local), ...executionMethods(runner) });
     this.#handlers.set(shardId, server.handle);
     this.stores.set(shardId, documents);
     const coordinator = new TransactionCoordinator({ executor, timestamps, decisions, ...parts, metrics: uncounted, options });
     this.coordinators.set(shardId, coordinator);
     this.locals.push(local);
-    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, ...parts };
+    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, turns, ...parts };
     this.services.set(shardId, new QueryService({ ...service, queryMemory, metrics: uncounted, options: execution }));
   }
 

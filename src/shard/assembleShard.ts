@@ -11,6 +11,7 @@ import {
   DocumentService,
   documentMethods,
   executionMethods,
+  FairTurns,
   FragmentRunner,
   LocalDocuments,
   QueryMemory,
@@ -149,7 +150,8 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.cooperation,
   });
 
-  const localDocuments = new LocalDocuments({ documents: documentStore, clock, options: config.storage });
+  const turns = new FairTurns({ clock, options: config.execution });
+  const localDocuments = new LocalDocuments({ documents: documentStore, turns, options: config.storage });
   const documents = new DocumentService({
     catalog,
     sharding,
@@ -167,6 +169,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     sharding,
     models,
     clock,
+    turns,
     random: random.fork('fragments'),
     options: config.execution,
   });
@@ -178,6 +181,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     transactions,
     models,
     clock,
+    turns,
     random: random.fork('queries'),
     logger,
     metrics,
@@ -217,7 +221,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...gossipMethods(gossip),
     ...transactionMethods(localTransactions),
     ...executionMethods(fragments),
-    ...documentMethods({ documents: localDocuments, sharding, options: config.execution }),
+    ...documentMethods({ documents: localDocuments, sharding, turns, options: config.execution }),
     ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
   });
 

@@ -1,5 +1,4 @@
 import { type JsonValue, SharedWork, toOstrakaError } from '../../base/index.js';
-import type { Clock } from '../../platform/index.js';
 import type {
   CollectionRef,
   DocumentStore,
@@ -11,9 +10,10 @@ import type {
 } from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
 import { insertDocument } from '../insertDocument.js';
+import type { Turns } from '../Turns.js';
 import type { DocumentOperation, DocumentOptions, DocumentOutcome } from './DocumentOperation.js';
 
-/** Documents of a count between two pauses: some milliseconds of work. */
+/** Documents of a count between two rests: some milliseconds of work. */
 const countedTogether = 1000;
 const countedBytesMax = 4_194_304;
 
@@ -23,14 +23,14 @@ const countedBytesMax = 4_194_304;
  */
 export class LocalDocuments {
   readonly #documents: DocumentStore;
-  readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #options: StorageOptions;
   /** Requests being run: a repetition waits for the first. */
   readonly #running = new SharedWork<DocumentOutcome>();
 
-  constructor(parts: { readonly documents: DocumentStore; readonly clock: Clock; readonly options: StorageOptions }) {
+  constructor(parts: { readonly documents: DocumentStore; readonly turns: Turns; readonly options: StorageOptions }) {
     this.#documents = parts.documents;
-    this.#clock = parts.clock;
+    this.#turns = parts.turns;
     this.#options = parts.options;
   }
 
@@ -45,14 +45,15 @@ export class LocalDocuments {
   /** Others run between any two chunks: a shard that counts millions goes on to answer. Ends with `signal`. */
   async count(collection: CollectionRef, signal: AbortSignal): Promise<number> {
     const transaction = await this.#documents.begin({ id: 'count', signal });
+    const part = { owner: transaction };
     let count = 0;
     let afterKey: string | undefined;
     do {
+      await this.#turns.rest(part, signal);
       await transaction.ready(collection, { afterKey }, signal);
       const chunk = transaction.scan(collection, { afterKey, documentsMax: countedTogether, bytesMax: countedBytesMax });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
-      if (afterKey !== undefined) await this.#clock.sleep(0, signal);
     } while (afterKey !== undefined);
     return count;
   }
