@@ -9,6 +9,7 @@ import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
+import { queriesBench } from './queries.bench.js';
 import { routingBench } from './routing.bench.js';
 import { scheduleBench } from './schedule.bench.js';
 import { serverBench } from './server.bench.js';
@@ -26,6 +27,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   footprint: footprintBench,
   hop: hopBench,
   prefix: prefixBench,
+  queries: queriesBench,
   routing: routingBench,
   schedule: scheduleBench,
   server: serverBench,

@@ -13,6 +13,7 @@ import type { ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { ShardSite } from './ShardSite.js';
 import type { ShardTransactions } from './ShardTransactions.js';
+import type { TurnPart, Turns } from './Turns.js';
 
 /** What a fragment's context is made of, besides its request. */
 export interface FragmentRunnerParts {
@@ -21,6 +22,8 @@ export interface FragmentRunnerParts {
   readonly sharding: ShardingManager;
   readonly models: ModelAccess;
   readonly clock: Clock;
+  /** Shared with all other work of the shard. */
+  readonly turns: Turns;
   readonly random: Random;
   readonly options: ExecutionOptions;
   /** Shared with the queries that this shard coordinates. */
@@ -44,8 +47,10 @@ export class FragmentRunner {
   }
 
   async *run(request: FragmentRequest, signal: AbortSignal): AsyncGenerator<FragmentFrame, void, void> {
+    const part: TurnPart = { owner: request };
+    await this.#parts.turns.rest(part, signal);
     this.#parts.sharding.checkEpoch(request.epoch);
-    const context = await this.#context(request, signal);
+    const context = await this.#context(request, part, signal);
     const held = this.#parts.transactions.hold(request.transaction);
     try {
       yield* this.#rows(request, context);
@@ -78,12 +83,13 @@ export class FragmentRunner {
     await this.#parts.transactions.open(transaction, signal);
   }
 
-  async #context(request: FragmentRequest, signal: AbortSignal): Promise<SequenceContext> {
+  async #context(request: FragmentRequest, part: TurnPart, signal: AbortSignal): Promise<SequenceContext> {
     const { shardId, sharding } = this.#parts;
     const transaction = await this.#parts.transactions.open(request.transaction, signal);
     return openContext({
       ...this.#parts,
       adapters: undefined,
+      part,
       queryId: `${request.queryId}@${shardId}`,
       site: (context) => new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context }),
       limits: request,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SleepingClock } from '../../test/support/ManualClock.js';
 import { compileExpression, planQuery } from '../aql/index.js';
+import { FairTurns } from './FairTurns.js';
 import { MemoryAccount } from './MemoryAccount.js';
 import { MemoryLimit } from './MemoryLimit.js';
 import { executionOptions } from './options.js';
@@ -14,8 +15,10 @@ it.each(['REPEAT("x", 100000)', 'CONCAT(@text, "y")', 'SUBSTITUTE(@text, "a", "b
   (call) => {
     const text = 'a'.repeat(50_000);
     const memory = new MemoryAccount(new MemoryLimit(1e12, new QueryMemory(1e12)));
-    const { paceMs, expressionStepsMax: stepsMax } = executionOptions.parse({});
-    const pacer = new Pacer({ clock: new SleepingClock(), signal: new AbortController().signal, memory, paceMs, stepsMax });
+    const options = executionOptions.parse({});
+    const turns = new FairTurns({ clock: new SleepingClock(), options });
+    const { signal } = new AbortController();
+    const pacer = new Pacer({ turns, part: { owner: {} }, signal, memory, stepsMax: options.expressionStepsMax });
     const plan = planQuery({ text: `FOR i IN 1..9 RETURN [i, NOOPT(${call})]`, bindVars: call.includes('@text') ? { text } : {} });
     const work = plan.nodes.flatMap((node) =>
       node.kind === 'Calculation' ? [node.expression] : node.kind === 'Return' ? [node.value] : [],

@@ -1,12 +1,11 @@
-import { toAbortError } from '../base/index.js';
-import type { Clock } from '../platform/index.js';
 import { executionError } from './errors.js';
 import type { MemoryAccount } from './MemoryAccount.js';
+import type { TurnPart, Turns } from './Turns.js';
 
 interface PacerParts {
-  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly part: TurnPart;
   readonly signal: AbortSignal;
-  readonly paceMs: number;
   readonly stepsMax: number;
   /** Of the part of the query that is paced. */
   readonly memory: MemoryAccount;
@@ -15,21 +14,19 @@ interface PacerParts {
 /** A row may take all the steps there are; rows together are interrupted much sooner. */
 const restsPerBlock = 256;
 
-/** Keeps a long query from holding the event loop: `pace` at every block edge lets others run after `paceMs` of work, and ends on abort. */
+/** Keeps a long query from holding the event loop: `pace` at every block edge lets others run when its turn is over, and ends on abort. */
 export class Pacer {
   readonly #parts: PacerParts;
-  /** One for all parts of a query: they share the time that it may hold the loop. */
-  readonly #work: { startedMs: number };
   #steps = 0;
 
-  constructor(parts: PacerParts, work = { startedMs: parts.clock.monotonicMs() }) {
+  constructor(parts: PacerParts) {
     this.#parts = parts;
-    this.#work = work;
   }
 
-  /** For a part of the query that runs beside others. */
-  fork(own: Pick<PacerParts, 'memory' | 'signal'>): Pacer {
-    return new Pacer({ ...this.#parts, ...own }, this.#work);
+  /** For a part of the query that is counted by itself; `isBeside`: it runs beside this one, and waits for turns of its own. */
+  fork({ isBeside, ...own }: Pick<PacerParts, 'memory' | 'signal'> & { readonly isBeside: boolean }): Pacer {
+    const { part } = this.#parts;
+    return new Pacer({ ...this.#parts, ...own, part: isBeside ? { owner: part.owner } : part });
   }
 
   /** Work of expressions since the last rest. Error QUERY_KILLED beyond `stepsMax`. */
@@ -52,12 +49,9 @@ export class Pacer {
   }
 
   /** Between rows of one block, whose values are all still held. */
-  async rest(): Promise<void> {
-    const { signal, clock, paceMs } = this.#parts;
+  rest(): Promise<void> {
+    const { turns, part, signal } = this.#parts;
     this.#steps = 0;
-    if (signal.aborted) throw toAbortError(signal);
-    if (clock.monotonicMs() - this.#work.startedMs < paceMs) return;
-    await clock.sleep(0, signal);
-    this.#work.startedMs = clock.monotonicMs();
+    return turns.rest(part, signal);
   }
 }

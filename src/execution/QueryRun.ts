@@ -17,6 +17,7 @@ import { QueryTransaction } from './QueryTransaction.js';
 import type { AdapterAccess, ModelAccess, SequenceContext } from './SequenceContext.js';
 import { SequenceRunner } from './SequenceRunner.js';
 import { sequenceFacts } from './sequenceFacts.js';
+import type { TurnPart, Turns } from './Turns.js';
 
 export interface QueryRunParts {
   readonly id: string;
@@ -31,6 +32,9 @@ export interface QueryRunParts {
   readonly models: ModelAccess;
   readonly adapters: AdapterAccess;
   readonly clock: Clock;
+  readonly turns: Turns;
+  /** Which has waited for the turn in which the query starts. */
+  readonly part: TurnPart;
   readonly random: Random;
   readonly logger: Logger;
   readonly queryMemory: QueryMemory;

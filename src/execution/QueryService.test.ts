@@ -31,6 +31,7 @@ import {
   transactionOptions,
 } from '../transactions/index.js';
 import { executionMethods } from './executionMethods.js';
+import { FairTurns } from './FairTurns.js';
 import { FragmentRunner } from './FragmentRunner.js';
 import { executionOptions } from './options.js';
 import { QueryMemory } from './QueryMemory.js';
@@ -266,8 +267,9 @@ class MemoryCluster {
     const execution = executionOptions.parse({ frameBytesMax: 1024, requestBytesMax: 65_536 });
     const transactions = new ShardTransactions({ local, documents });
     const queryMemory = new QueryMemory(execution.memoryTotalBytesMax);
+    const turns = new FairTurns({ clock, options: execution });
     this.memories.set(shardId, queryMemory);
-    const runner = new FragmentRunner({ queryMemory, shardId, transactions, sharding, models, ...parts, options: execution });
+    const runner = new FragmentRunner({ queryMemory, turns, shardId, transactions, sharding, models, ...parts, options: execution });
     server.register({ ...transactionMethods(local), ...executionMethods(runner) });
     this.#handlers.set(shardId, server.handle);
     this.stores.set(shardId, documents);
@@ -275,7 +277,7 @@ class MemoryCluster {
     this.coordinators.set(shardId, coordinator);
     this.locals.push(local);
     const adapters = { list: () => [], load: () => Promise.reject(new Error()), unload: () => Promise.reject(new Error()) };
-    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, adapters, ...parts };
+    const service = { catalog: this.catalog, sharding, executor, transactions: coordinator, models, turns, adapters, ...parts };
     this.services.set(shardId, new QueryService({ ...service, queryMemory, metrics: uncounted, options: execution }));
   }
 

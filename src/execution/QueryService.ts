@@ -12,6 +12,7 @@ import type { QueryCursor, QueryExtra, QueryRequest } from './QueryRequest.js';
 import { QueryRun } from './QueryRun.js';
 import { RunningQueries, type RunningQuery } from './RunningQueries.js';
 import type { AdapterAccess, ModelAccess } from './SequenceContext.js';
+import type { TurnPart, Turns } from './Turns.js';
 import type { QueryWarning } from './WarningList.js';
 
 export interface Explanation {
@@ -32,6 +33,7 @@ export class QueryService {
   readonly #models: ModelAccess;
   readonly #adapters: AdapterAccess;
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #random: Random;
   readonly #logger: Logger;
   readonly #metrics: ExecutionMetrics;
@@ -50,6 +52,7 @@ export class QueryService {
     readonly models: ModelAccess;
     readonly adapters: AdapterAccess;
     readonly clock: Clock;
+    readonly turns: Turns;
     readonly random: Random;
     readonly logger: Logger;
     readonly metrics: Metrics;
@@ -63,6 +66,7 @@ export class QueryService {
     this.#models = parts.models;
     this.#adapters = parts.adapters;
     this.#clock = parts.clock;
+    this.#turns = parts.turns;
     this.#random = parts.random;
     this.#logger = parts.logger;
     this.#metrics = declareExecutionMetrics(parts.metrics);
@@ -73,11 +77,13 @@ export class QueryService {
 
   /** Reads stream as they are found. A query that writes has run and committed before this resolves, and its results are buffered. */
   async execute(request: QueryRequest): Promise<QueryCursor> {
+    const part: TurnPart = { owner: request };
+    await this.#enter(part, request.signal);
     const plan = planOf(request);
     const collections = await this.#resolve(request.database, plan);
     const transaction = request.transaction ?? this.#transactions.begin();
     const id = String(this.#nextId++);
-    const run = this.#start(id, { request, plan, collections, transaction });
+    const run = this.#start(id, { request, part, plan, collections, transaction });
     if (!run.writes) {
       return {
         id,
@@ -121,6 +127,16 @@ export class QueryService {
     this.#running.kill(id);
   }
 
+  /** Planning is work too, and many queries may come at once. */
+  async #enter(part: TurnPart, signal: AbortSignal): Promise<void> {
+    const entered = this.#running.enter();
+    try {
+      await this.#turns.rest(part, signal);
+    } finally {
+      entered();
+    }
+  }
+
   async #resolve(database: string, plan: QueryPlan): Promise<ReadonlyMap<string, CollectionRef>> {
     await this.#catalog.database(database);
     const found = await Promise.all(plan.collections.map(({ name }) => this.#catalog.collection(database, name)));
@@ -131,6 +147,7 @@ export class QueryService {
     id: string,
     query: {
       readonly request: QueryRequest;
+      readonly part: TurnPart;
       readonly plan: QueryPlan;
       readonly collections: ReadonlyMap<string, CollectionRef>;
       readonly transaction: DistributedTransaction;
@@ -147,6 +164,7 @@ export class QueryService {
       models: this.#models,
       adapters: this.#adapters,
       clock: this.#clock,
+      turns: this.#turns,
       random: this.#random,
       logger: this.#logger,
       options: this.#options,

@@ -33,4 +33,14 @@ describe('places of running queries', () => {
     place.take();
     expect(() => queries.add(query('c'))).toThrowError(full);
   });
+
+  it('count those that wait to be started, until they are', () => {
+    const queries = new RunningQueries({ queriesMax: 2 });
+    const entered = queries.enter();
+    queries.add(query('a'));
+    expect(() => queries.enter()).toThrowError(full);
+    expect(() => queries.add(query('b'))).toThrowError(full);
+    entered();
+    queries.add(query('b'));
+  });
 });

@@ -15,9 +15,17 @@ export class RunningQueries {
   readonly #queries = new Map<string, RunningQuery>();
   readonly #resting = new Set<string>();
   readonly #queriesMax: number;
+  #entering = 0;
 
   constructor(options: { readonly queriesMax: number }) {
     this.#queriesMax = options.queriesMax;
+  }
+
+  /** A place for one that waits to be started, so that who finds none learns it at once; held until the returned call. Error QUEUE_FULL. */
+  enter(): () => void {
+    this.#demandPlace();
+    this.#entering++;
+    return () => this.#entering--;
   }
 
   /** Error QUEUE_FULL beyond the bound. */
@@ -55,8 +63,9 @@ export class RunningQueries {
     if (!query) throw executionError('QUERY_UNKNOWN', `no running query has the id ${id}`);
     query.kill();
   }
+
   #demandPlace(): void {
-    if (this.#queries.size - this.#resting.size < this.#queriesMax) return;
+    if (this.#queries.size - this.#resting.size + this.#entering < this.#queriesMax) return;
     throw baseError('QUEUE_FULL', `${this.#queriesMax} queries run on this shard already`);
   }
 }

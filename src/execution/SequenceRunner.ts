@@ -145,7 +145,7 @@ const sourceOf = (context: SequenceContext): Place['source'] => {
   const stopped = new AbortController();
   const signal = AbortSignal.any([context.signal, stopped.signal]);
   const stop = (): void => stopped.abort(baseError('CANCELLED', 'nobody reads these rows any more'));
-  return { context: forkContext(context, { signal }), stop };
+  return { context: forkContext(context, { signal, isBeside: true }), stop };
 };
 
 async function* single(row: Row): AsyncGenerator<Block, void, void> {

@@ -1,6 +1,7 @@
 import { attributeOf, type ModificationNode, type ModificationOptions } from '../aql/index.js';
 import { type JsonValue, OstrakaError, type OstrakaErrorJson } from '../base/index.js';
 import type { CollectionRef, Transaction, WriteResult } from '../storage/index.js';
+import { type Insert, insertDocument } from './insertDocument.js';
 
 type Attributes = { readonly [name: string]: JsonValue };
 
@@ -57,7 +58,7 @@ function change(
   const condition = write.revision === undefined ? {} : { revision: write.revision };
   switch (kind) {
     case 'Insert':
-      return insert(transaction, collection, options, write);
+      return insert(transaction, collection, { key, document, options });
     case 'Update':
       return transaction.update(collection, key, document, options, condition);
     case 'Replace':
@@ -67,17 +68,9 @@ function change(
   }
 }
 
-function insert(
-  transaction: Transaction,
-  collection: CollectionRef,
-  options: ModificationOptions,
-  write: DocumentWrite,
-): WriteResult | undefined {
-  const { key, document = {} } = write;
-  if (options.overwriteMode === 'conflict' || !transaction.get(collection, key)) return transaction.insert(collection, document);
-  if (options.overwriteMode === 'ignore') return undefined;
-  if (options.overwriteMode === 'replace') return transaction.replace(collection, key, document);
-  return transaction.update(collection, key, document, options);
+function insert(transaction: Transaction, collection: CollectionRef, given: Insert): WriteResult | undefined {
+  const result = insertDocument(transaction, collection, given);
+  return 'kept' in result ? undefined : result;
 }
 
 /** The revision that a change asks for: its subject's, where the statement heeds revisions. */

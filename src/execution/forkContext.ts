@@ -1,14 +1,14 @@
 import type { Rounds } from './inference/InferRounds.js';
 import type { SequenceContext } from './SequenceContext.js';
 
-/** The context of a part of the query that runs beside others: what it makes and holds is counted by itself. */
+/** The context of a part of the query: what it makes and holds is counted by itself. `isBeside`: it runs beside others of the query. */
 export function forkContext(
   context: SequenceContext,
-  own: { readonly rounds?: Rounds | undefined; readonly signal?: AbortSignal },
+  own: { readonly isBeside: boolean; readonly rounds?: Rounds | undefined; readonly signal?: AbortSignal },
 ): SequenceContext {
   const { rounds = context.rounds, signal = context.signal } = own;
   const memory = context.memory.fork();
-  const pacer = context.pacer.fork({ memory, signal });
+  const pacer = context.pacer.fork({ memory, signal, isBeside: own.isBeside });
   const evaluation = {
     ...context.evaluation,
     step: (count: number) => pacer.step(count),

@@ -1,6 +1,6 @@
 import type { EvaluationContext } from '../aql/index.js';
 import type { ShardId } from '../base/index.js';
-import type { Clock, Random } from '../platform/index.js';
+import type { Random } from '../platform/index.js';
 import type { FragmentLimits } from './DistributedExecutor.js';
 import { MemoryAccount } from './MemoryAccount.js';
 import { MemoryLimit } from './MemoryLimit.js';
@@ -9,6 +9,7 @@ import { Pacer } from './Pacer.js';
 import type { QueryMemory } from './QueryMemory.js';
 import { emptyStats } from './QueryStats.js';
 import type { AdapterAccess, ModelAccess, SequenceContext, Site } from './SequenceContext.js';
+import type { TurnPart, Turns } from './Turns.js';
 import { WarningList } from './WarningList.js';
 
 export interface ContextParts {
@@ -18,7 +19,9 @@ export interface ContextParts {
   readonly site: (context: () => SequenceContext) => Site;
   readonly models: ModelAccess;
   readonly adapters: AdapterAccess | undefined;
-  readonly clock: Clock;
+  readonly turns: Turns;
+  /** Which waits for its turns. */
+  readonly part: TurnPart;
   readonly random: Random;
   readonly options: ExecutionOptions;
   readonly queryMemory: QueryMemory;
@@ -30,9 +33,9 @@ export interface ContextParts {
 
 /** What the operators of a query share on its coordinator, or those of a fragment on its shard. Whoever opens it ends `memory.limit`. */
 export function openContext(parts: ContextParts): SequenceContext {
-  const { queryId, shardId, models, adapters, clock, options, limits, signal } = parts;
+  const { queryId, shardId, models, adapters, turns, part, options, limits, signal } = parts;
   const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes, parts.queryMemory));
-  const pacer = new Pacer({ clock, signal, memory, paceMs: options.paceMs, stepsMax: options.expressionStepsMax });
+  const pacer = new Pacer({ turns, part, signal, memory, stepsMax: options.expressionStepsMax });
   const warnings = new WarningList(limits);
   const evaluation: EvaluationContext = {
     nowMs: parts.nowMs,

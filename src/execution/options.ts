@@ -35,7 +35,17 @@ export const executionOptions = z.strictObject({
     .min(1000)
     .default(5_000_000)
     .describe('elements that the expressions of one block may work through without a pause'),
-  paceMs: z.int().min(1).default(5).describe('a query lets others run after working so long, ms'),
+  paceMs: z.int().min(1).default(5).describe('all queries of a shard together let its event loop turn after working so long, ms'),
+  turnsTogetherMax: z
+    .int()
+    .min(1)
+    .default(8)
+    .describe('parts of queries that may work in one turn of the event loop while turns are short; each works through a block at most'),
+  turnsQueuedMax: z
+    .int()
+    .min(1)
+    .default(65_536)
+    .describe('parts of queries of one shard that may wait for their turn to work; one more is ended with its query'),
   touchIntervalMs: z.int().min(10).default(15_000).describe('how often a long query tells shards that its transaction is alive, ms'),
   warningsMax: z.int().min(0).default(10).describe('warnings kept of one query when it gives no maxWarningCount'),
   answersRememberedMax: z.int().min(1).default(4_096).describe('model answers a query remembers for identical requests'),

@@ -153,8 +153,11 @@ export class Gateway {
     const context = { request, ...found, signal: deadline.signal, json: () => parseJsonBody(request) };
     try {
       const response = await route.handle(context);
-      if (!isStream(response.body)) deadline.cancel();
-      return isStream(response.body) ? { ...response, body: endingWith(response.body, deadline.cancel) } : response;
+      const { body } = response;
+      if (isStream(body) && request.method !== 'HEAD') return { ...response, body: endingWith(body, deadline.cancel) };
+      if (isStream(body)) await body[Symbol.asyncIterator]().return?.(); // nobody will read it
+      deadline.cancel();
+      return response;
     } catch (error) {
       deadline.cancel();
       throw error;

@@ -365,6 +365,39 @@ describe('the database of a path', () => {
   });
 });
 
+it('HEAD of a route that streams ends the stream and its deadline at once', async () => {
+  const clock = new ManualClock();
+  let ended = 0;
+  const body = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: false as const, value: utf8.encode('x') }),
+      return: async () => {
+        ended++;
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+  const gateway = new Gateway({
+    listener: { listen: async () => ({ port: 0 }), close: async () => undefined },
+    routes: [{ method: 'GET', pattern: '/x', style: 'openai', handle: async () => ({ status: 200, headers: {}, body }) }],
+    clock,
+    random: new CountingRandom(),
+    logger: new EventLog(),
+    metrics: silentMetrics,
+    options: gatewayOptions.parse({}),
+    apiKey: undefined,
+    checkDatabase: async () => undefined,
+  });
+  const { signal } = new AbortController();
+  const request = { path: '/x', headers: {}, query: new URLSearchParams(), body: utf8.encode(''), signal };
+  const head = await gateway.handle({ ...request, method: 'HEAD' } as never);
+  expect([head.status, head.body, ended, clock.timers]).toEqual([200, '', 1, 0]);
+  const { body: streamed } = await gateway.handle({ ...request, method: 'GET' } as never);
+  expect(clock.timers).toBe(1);
+  for await (const _ of streamed as AsyncIterable<Uint8Array>) break;
+  expect([ended, clock.timers]).toEqual([2, 0]);
+});
+
 describe('the id of a request', () => {
   const log = new EventLog();
   const fail = async (): Promise<never> => {

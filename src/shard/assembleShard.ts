@@ -13,6 +13,7 @@ import {
   DocumentService,
   documentMethods,
   executionMethods,
+  FairTurns,
   FragmentRunner,
   LocalDocuments,
   QueryMemory,
@@ -151,7 +152,8 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.cooperation,
   });
 
-  const localDocuments = new LocalDocuments({ documents: documentStore, clock, options: config.storage });
+  const turns = new FairTurns({ clock, options: config.execution });
+  const localDocuments = new LocalDocuments({ documents: documentStore, turns, options: config.storage });
   const documents = new DocumentService({
     catalog,
     sharding,
@@ -169,6 +171,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     sharding,
     models,
     clock,
+    turns,
     random: random.fork('fragments'),
     options: config.execution,
   });
@@ -181,6 +184,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     models,
     adapters: new ClusterAdapters({ gossip, executor, options: config.cooperation }),
     clock,
+    turns,
     random: random.fork('queries'),
     logger,
     metrics,
@@ -220,7 +224,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...gossipMethods(gossip),
     ...transactionMethods(localTransactions),
     ...executionMethods(fragments),
-    ...documentMethods({ documents: localDocuments, sharding, options: config.execution }),
+    ...documentMethods({ documents: localDocuments, sharding, turns, options: config.execution }),
     ...adapterMethods(adapters),
     ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
   });

@@ -1,10 +1,19 @@
 import { type JsonValue, SharedWork, toOstrakaError } from '../../base/index.js';
-import type { Clock } from '../../platform/index.js';
-import type { CollectionRef, DocumentStore, StorageOptions, StoredDocument, Transaction, WriteResult } from '../../storage/index.js';
+import type {
+  CollectionRef,
+  DocumentStore,
+  MergeOptions,
+  StorageOptions,
+  StoredDocument,
+  Transaction,
+  WriteResult,
+} from '../../storage/index.js';
 import { storageError } from '../../storage/index.js';
-import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
+import { insertDocument } from '../insertDocument.js';
+import type { Turns } from '../Turns.js';
+import type { DocumentOperation, DocumentOptions, DocumentOutcome } from './DocumentOperation.js';
 
-/** Documents of a count between two pauses: some milliseconds of work. */
+/** Documents of a count between two rests: some milliseconds of work. */
 const countedTogether = 1000;
 const countedBytesMax = 4_194_304;
 
@@ -14,14 +23,14 @@ const countedBytesMax = 4_194_304;
  */
 export class LocalDocuments {
   readonly #documents: DocumentStore;
-  readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #options: StorageOptions;
   /** Requests being run: a repetition waits for the first. */
   readonly #running = new SharedWork<DocumentOutcome>();
 
-  constructor(parts: { readonly documents: DocumentStore; readonly clock: Clock; readonly options: StorageOptions }) {
+  constructor(parts: { readonly documents: DocumentStore; readonly turns: Turns; readonly options: StorageOptions }) {
     this.#documents = parts.documents;
-    this.#clock = parts.clock;
+    this.#turns = parts.turns;
     this.#options = parts.options;
   }
 
@@ -36,14 +45,15 @@ export class LocalDocuments {
   /** Others run between any two chunks: a shard that counts millions goes on to answer. Ends with `signal`. */
   async count(collection: CollectionRef, signal: AbortSignal): Promise<number> {
     const transaction = await this.#documents.begin({ id: 'count', signal });
+    const part = { owner: transaction };
     let count = 0;
     let afterKey: string | undefined;
     do {
+      await this.#turns.rest(part, signal);
       await transaction.ready(collection, { afterKey }, signal);
       const chunk = transaction.scan(collection, { afterKey, documentsMax: countedTogether, bytesMax: countedBytesMax });
       count += chunk.documents.length;
       afterKey = chunk.lastKey;
-      if (afterKey !== undefined) await this.#clock.sleep(0, signal);
     } while (afterKey !== undefined);
     return count;
   }
@@ -91,11 +101,10 @@ const identityOf = (document: StoredDocument | undefined): StoredDocument | null
 
 const perform = (transaction: Transaction, collection: CollectionRef, operation: DocumentOperation): WriteResult => {
   const { kind, key, document, options } = operation;
-  const merge = { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true };
   const condition = { revision: options.revision };
   if (kind === 'read') return read(transaction, collection, key);
   if (kind === 'remove') return transaction.remove(collection, key, condition);
-  if (kind === 'update') return transaction.update(collection, key, document, merge, condition);
+  if (kind === 'update') return transaction.update(collection, key, document, mergeOf(options), condition);
   if (kind === 'replace') return transaction.replace(collection, key, document, condition);
   return insert(transaction, collection, operation);
 };
@@ -107,10 +116,12 @@ const read = (transaction: Transaction, collection: CollectionRef, key: string):
 };
 
 const insert = (transaction: Transaction, collection: CollectionRef, { key, document, options }: DocumentOperation): WriteResult => {
-  const mode = options.overwriteMode ?? 'conflict';
-  const old = mode === 'conflict' ? undefined : transaction.get(collection, key);
-  if (!old) return transaction.insert(collection, Object.fromEntries([...Object.entries(document), ['_key', key]]));
-  if (mode === 'ignore') return { new: old, old: undefined };
-  if (mode === 'replace') return transaction.replace(collection, key, document);
-  return transaction.update(collection, key, document, { keepNull: options.keepNull ?? true, mergeObjects: options.mergeObjects ?? true });
+  const result = insertDocument(transaction, collection, {
+    key,
+    document: Object.fromEntries([...Object.entries(document), ['_key', key]]),
+    options: { ...mergeOf(options), overwriteMode: options.overwriteMode ?? 'conflict' },
+  });
+  return 'kept' in result ? { new: result.kept, old: undefined } : result;
 };
+
+const mergeOf = ({ keepNull = true, mergeObjects = true }: DocumentOptions): MergeOptions => ({ keepNull, mergeObjects });

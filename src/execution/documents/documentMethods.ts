@@ -6,6 +6,7 @@ import type { ShardingManager } from '../../sharding/index.js';
 import { chunked } from '../chunked.js';
 import { collectionRefWire } from '../collectionRefWire.js';
 import type { ExecutionOptions } from '../options.js';
+import type { Turns } from '../Turns.js';
 import type { DocumentOperation, DocumentOutcome } from './DocumentOperation.js';
 import type { LocalDocuments } from './LocalDocuments.js';
 
@@ -26,8 +27,10 @@ const operation = z.strictObject({
 const run = z.strictObject({
   epoch: z.int(),
   collection: collectionRefWire,
-  operations: z.array(z.strictObject({ requestId: z.string().min(1).max(200), operation })),
+  operations: z.array(z.unknown()), // checked in parts: there may be thousands
 });
+
+const named = z.strictObject({ requestId: z.string().min(1).max(200), operation });
 
 /** Operations of one request that run at a time: they share syncs of the disk. */
 const togetherMax = 64;
@@ -39,15 +42,24 @@ const togetherMax = 64;
 export function documentMethods(parts: {
   readonly documents: LocalDocuments;
   readonly sharding: ShardingManager;
+  readonly turns: Turns;
   readonly options: Pick<ExecutionOptions, 'requestBytesMax'>;
 }): { readonly [method: string]: RpcMethod } {
   return {
     'document.run': async function* ({ body, signal }) {
       const { epoch, collection, operations } = run.parse(body);
       parts.sharding.checkEpoch(epoch);
+      const part = { owner: operations };
+      const rest = (): Promise<void> => parts.turns.rest(part, signal);
+      const checked: z.infer<typeof named>[] = [];
+      for (const together of chunked(operations, togetherMax)) {
+        await rest();
+        checked.push(...together.map((one) => named.parse(one)));
+      }
       const outcomes: DocumentOutcome[] = [];
       let bytes = 0;
-      for (const together of chunked(operations, togetherMax)) {
+      for (const together of chunked(checked, togetherMax)) {
+        await rest();
         const ran = await Promise.all(together.map((one) => parts.documents.run(collection, one, signal)));
         for (const outcome of ran) {
           bytes += sizeOfValue(outcome as unknown as JsonValue, parts.options.requestBytesMax);

@@ -25,11 +25,20 @@ let service: DocumentService;
 let local: LocalDocuments;
 let clock: SleepingClock;
 let books: CollectionRef;
+/** Told whenever work lets others run. */
+let onRest: () => void;
 /** Sizes of the requests and answers of `document.run`. */
 let sent: { readonly operations: number; readonly outcomes: number }[];
 
 beforeEach(async () => {
   clock = new SleepingClock();
+  onRest = () => undefined;
+  const turns = {
+    rest: async (_owner: object, given: AbortSignal) => {
+      onRest();
+      given.throwIfAborted();
+    },
+  };
   const [metadata, logger, random] = [new MemoryMetadata(), new EventLog(), new CountingRandom()];
   store = new MemoryStore();
   const storage = storageOptions.parse({});
@@ -43,8 +52,8 @@ beforeEach(async () => {
   await catalog.start();
   await sharding.start([self]);
   books = await catalog.createCollection({ database: '_system', name: 'books', kind: 'document', waitForSync: false });
-  local = new LocalDocuments({ documents, clock, options: storage });
-  const methods = documentMethods({ documents: local, sharding, options: { requestBytesMax } });
+  local = new LocalDocuments({ documents, turns, options: storage });
+  const methods = documentMethods({ documents: local, sharding, turns, options: { requestBytesMax } });
   sent = [];
   server.register({
     'document.run': async function* (request) {
@@ -73,18 +82,25 @@ const insertOf = (key: string, changes: Partial<DocumentRequest> = {}): Document
 });
 const kinds = (outcomes: readonly DocumentOutcome[]) => new Set(outcomes.map(({ kind }) => kind));
 
-it('a count pauses between chunks, and ends in a pause with its signal', async () => {
+it('a count rests before each chunk, and ends in a rest with its signal', async () => {
   for (let i = 0; i < 25; i++) await run(Array.from({ length: 100 }, (_, k) => insertOf(`c${i * 100 + k}`, { document: {} })));
-  let pauses = 0;
+  let rests = 0;
   const stop = new AbortController();
-  const sleep = clock.sleep.bind(clock);
-  clock.sleep = (delayMs, signal) => {
-    if (++pauses === 4) stop.abort(baseError('CANCELLED', 'the client left'));
-    return sleep(delayMs, signal);
+  onRest = () => {
+    if (++rests === 5) stop.abort(baseError('CANCELLED', 'the client left'));
   };
   expect(await local.count(books, stop.signal)).toBe(2500);
-  expect(pauses).toBe(2);
+  expect(rests).toBe(3);
   await expect(local.count(books, stop.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+it('a request of many operations rests between them, while it checks them and while it runs them', async () => {
+  let rests = 0;
+  onRest = () => rests++;
+  const operations = 3000;
+  await run(Array.from({ length: operations }, (_, i) => ({ kind: 'read', key: `absent${i}`, document: {}, options: {} })));
+  expect(sent[0]?.operations).toBeGreaterThan(60);
+  expect(rests).toBeGreaterThanOrEqual((2 * operations) / 64);
 });
 
 describe('a batch', () => {

@@ -22,8 +22,8 @@ export function subqueryOperator(
   parts: { readonly runValues: RunValues; readonly runsOnce: boolean; readonly runsTogether: boolean },
 ): Operator {
   let heldBytes = 0;
-  const run = async (row: Row, rounds: Rounds | undefined): Promise<JsonValue[]> => {
-    const own = forkContext(context, { rounds });
+  const run = async (row: Row, fork: { readonly isBeside: boolean; readonly rounds?: Rounds | undefined }): Promise<JsonValue[]> => {
+    const own = forkContext(context, fork);
     const results: JsonValue[] = [];
     let bytes = 0;
     try {
@@ -42,7 +42,7 @@ export function subqueryOperator(
   const runTogether = async (rows: readonly Row[]): Promise<void> => {
     const rounds = context.rounds ?? new InferRounds();
     const fill = async (row: Row, own: Rounds): Promise<void> => {
-      row[node.variable] = await run(row, own);
+      row[node.variable] = await run(row, { isBeside: true, rounds: own });
     };
     for (const some of chunked(rows, context.options.subqueryRowsMax)) {
       const runs = some.map((row) => repeatable(rounds, (own) => fill(row, own)));
@@ -57,7 +57,7 @@ export function subqueryOperator(
       if (parts.runsTogether) await runTogether(wanted);
       else
         for (const row of wanted) {
-          const results: JsonValue[] = known ?? (await run(row, context.rounds));
+          const results: JsonValue[] = known ?? (await run(row, { isBeside: false }));
           if (parts.runsOnce) known = results;
           row[node.variable] = results;
         }

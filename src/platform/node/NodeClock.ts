@@ -17,7 +17,12 @@ export class NodeClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
+  /** Without a delay: when the event loop has turned once. A timeout would make it 1 ms. */
   setTimer(delayMs: number, callback: () => void): Timer {
+    if (delayMs <= 0) {
+      const next = setImmediate(callback);
+      return { cancel: () => clearImmediate(next) };
+    }
     let timer: NodeJS.Timeout;
     const arm = (leftMs: number): void => {
       timer = leftMs > delayMsMax ? setTimeout(() => arm(leftMs - delayMsMax), delayMsMax) : setTimeout(callback, leftMs);

@@ -7,13 +7,13 @@ import type { CompletionLimits } from '../CompletionLimits.js';
 import type { ChatAsk } from '../chat/ChatAsk.js';
 import { checkCount } from '../checkCount.js';
 import { checkToolResults } from '../checkToolResults.js';
+import { functionTools } from '../functionTools.js';
 import { routeFields } from '../routeFields.js';
 import { samplingFields } from '../samplingFields.js';
 import { toolName } from '../toolName.js';
 import { type ToolChoice, toToolUse } from '../toToolUse.js';
 import { messageTurns } from './messageTurns.js';
 
-const json = z.custom<JsonValue>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be a JSON schema');
 const { temperature, top_p, top_k, seed } = samplingFields.fields;
 const parallel = { disable_parallel_tool_use: z.boolean().nullish() };
 
@@ -27,7 +27,7 @@ const counted = {
         type: z.literal('custom').nullish(),
         name: toolName,
         description: z.string().nullish(),
-        input_schema: json,
+        input_schema: functionTools.schema,
         strict: z.boolean().nullish(),
       }),
     )
@@ -41,7 +41,9 @@ const counted = {
     ])
     .nullish(),
   thinking: z.looseObject({ type: z.string() }).nullish(),
-  output_config: z.looseObject({ format: z.strictObject({ type: z.literal('json_schema'), schema: json }).nullish() }).nullish(),
+  output_config: z
+    .looseObject({ format: z.strictObject({ type: z.literal('json_schema'), schema: functionTools.schema }).nullish() })
+    .nullish(),
 };
 
 const countSchema = z.looseObject({ ...routeFields.fields, ...counted });

@@ -5,19 +5,18 @@ import { checkBody } from '../../checkBody.js';
 import { gatewayError } from '../../errors.js';
 import type { CompletionLimits } from '../CompletionLimits.js';
 import type { ChatAsk } from '../chat/ChatAsk.js';
-import { toolFields } from '../chat/toolFields.js';
 import { checkCount } from '../checkCount.js';
 import { checkFields } from '../checkFields.js';
 import { checkToolResults } from '../checkToolResults.js';
+import { functionTools } from '../functionTools.js';
 import { routeFields } from '../routeFields.js';
 import { samplingFields } from '../samplingFields.js';
-import { toolName } from '../toolName.js';
 import { type ToolChoice, toToolUse } from '../toToolUse.js';
 import { responseInput } from './responseInput.js';
 
-const json = z.custom<JsonValue>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be a JSON schema');
 const { temperature, top_p, top_k, min_p, seed, repetition_penalty } = samplingFields.fields;
 const named = z.looseObject({ type: z.literal('function'), name: z.string() });
+const allowed = z.looseObject({ type: z.literal('allowed_tools'), mode: functionTools.allowedMode, tools: z.array(named) });
 
 const format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -26,7 +25,7 @@ const format = z.discriminatedUnion('type', [
     type: z.literal('json_schema'),
     name: z.string().max(64).nullish(),
     description: z.string().nullish(),
-    schema: json,
+    schema: functionTools.schema,
     strict: z.boolean().nullish(),
   }),
 ]);
@@ -44,28 +43,12 @@ const schema = z.looseObject({
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   max_output_tokens: z.int().min(1).nullish(),
-  tools: z
-    .array(
-      z.strictObject({
-        type: z.literal('function'),
-        name: toolName,
-        description: z.string().nullish(),
-        parameters: json.nullish(),
-        strict: z.boolean().nullish(),
-      }),
-    )
-    .nullish(),
-  tool_choice: z
-    .union([
-      z.enum(['none', 'auto', 'required']),
-      named,
-      z.looseObject({ type: z.literal('allowed_tools'), mode: z.enum(['auto', 'required']), tools: z.array(named) }),
-    ])
-    .nullish(),
+  tools: z.array(z.strictObject({ type: z.literal('function'), ...functionTools.fields })).nullish(),
+  tool_choice: z.union([functionTools.mode, named, allowed]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   text: z.looseObject({ format: format.nullish() }).nullish(),
   truncation: z.enum(['disabled', 'auto']).nullish(),
-  metadata: json.nullish(),
+  metadata: functionTools.schema.nullish(),
   store: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),
   conversation: z.unknown().optional(),
@@ -153,18 +136,11 @@ const toConstraint = (given: z.infer<typeof format> | null | undefined): Constra
 };
 
 /** Here a tool is strict unless it says otherwise. */
-const toTools = (tools: Given['tools']): readonly ToolDefinition[] =>
-  (tools ?? []).map(({ name, description, parameters, strict }) => ({
-    name,
-    ...(typeof description === 'string' && { description }),
-    parameters: parameters ?? toolFields.noParameters,
-    strict: strict ?? true,
-  }));
+const toTools = (tools: Given['tools']): readonly ToolDefinition[] => (tools ?? []).map((tool) => functionTools.toTool(tool, true));
 
 const toChoice = (choice: Given['tool_choice']): ToolChoice => {
-  if (choice === null || choice === undefined) return { mode: 'auto' };
-  if (typeof choice === 'string') return { mode: choice };
-  if (choice.type === 'function') return { mode: 'required', names: [choice.name as string], isNamed: true };
-  const { mode, tools } = choice as { readonly mode: 'auto' | 'required'; readonly tools: readonly z.infer<typeof named>[] };
-  return { mode, names: tools.map(({ name }) => name) };
+  if (typeof choice !== 'object' || choice === null) return functionTools.toChoice(choice);
+  if (choice.type === 'function') return functionTools.toChoice({ name: (choice as z.infer<typeof named>).name });
+  const { mode, tools } = choice as z.infer<typeof allowed>;
+  return functionTools.toChoice({ mode, names: tools.map(({ name }) => name) });
 };
