@@ -46,7 +46,7 @@ export class AdaptiveShardRouter {
     if (request.domain === undefined) return this.#general(usable, request, state, undefined);
     const plan = this.#byDomain(usable, request, request.domain, state);
     if (plan) return plan;
-    const exists = serving.some((member) => announcementFor(member, request.domain as string));
+    const exists = serving.some((member) => announcementFor(member, request.domain as string, request.model));
     return this.#general(usable, request, state, exists ? 'capable_shards_unavailable' : 'no_capable_shard');
   }
 
@@ -57,7 +57,7 @@ export class AdaptiveShardRouter {
 
   #byDomain(usable: readonly TopologyMember[], request: RouteRequest, domain: string, state: RouteState): RoutePlan | undefined {
     const capable = usable.flatMap((member) => {
-      const announcement = announcementFor(member, domain);
+      const announcement = announcementFor(member, domain, request.model);
       return announcement ? [candidateOf(member, state, this.score(announcement), announcement)] : [];
     });
     const { scoreMin } = request;
@@ -94,10 +94,23 @@ export class AdaptiveShardRouter {
     const knowsLoads = usable.every((member) => member.load !== undefined);
     const tie = (one: RouteCandidate): number => (one.shardId === owner ? 0 : 1);
     const load = (one: RouteCandidate): number => (knowsLoads ? one.pending : 0);
-    candidates.sort((left, right) => load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1));
+    const warmth = this.#warmth(usable, request.model);
+    candidates.sort(
+      (left, right) =>
+        warmth(left) - warmth(right) || load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1),
+    );
     const [first] = candidates;
     const byLoad = knowsLoads && first !== undefined && candidates.some((one) => one.pending > first.pending);
     return { decision: byLoad ? 'least_loaded' : 'ring', tier: undefined, fallbackReason, candidates };
+  }
+
+  /**
+   * A shard that has the model loaded before one that would load it first, unless it is overloaded: a model spreads over the shards as its
+   * load grows, and not with its first requests.
+   */
+  #warmth(usable: readonly TopologyMember[], model: string): (candidate: RouteCandidate) => number {
+    const cold = new Set(usable.flatMap((member) => (isCold(member, model) ? [member.shardId] : [])));
+    return (one) => (cold.size === 0 ? 0 : cold.has(one.shardId) ? 1 : 2 * this.#overload(one));
   }
 
   #overload(candidate: RouteCandidate): number {
@@ -111,7 +124,13 @@ const servesModel = (member: TopologyMember, model: string): boolean =>
 const isUsable = (member: TopologyMember, state: RouteState): boolean =>
   member.health === 'alive' && member.ready && state.admits(member.shardId);
 
-const announcementFor = (member: TopologyMember, domain: string): AdapterCapabilityAnnouncement | undefined => {
+const isCold = (member: TopologyMember, model: string): boolean =>
+  member.models.some(({ kind, name, loaded }) => kind === 'chat' && name === model && loaded === false);
+
+/** Adapters belong to a shard's own chat model, the first it names. */
+const announcementFor = (member: TopologyMember, domain: string, model: string): AdapterCapabilityAnnouncement | undefined => {
+  const own = member.models.find(({ kind }) => kind === 'chat')?.name;
+  if (model !== 'default' && model !== own) return undefined;
   const fitting = member.announcements.filter((one) => one.domain === domain);
   return fitting.reduce<AdapterCapabilityAnnouncement | undefined>(
     (best, one) => (best === undefined || one.accuracyDelta > best.accuracyDelta ? one : best),
