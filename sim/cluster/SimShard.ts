@@ -2,7 +2,7 @@ import { asId, type ShardId, toOstrakaError } from '../../src/base/index.js';
 import { ChecksummedStore } from '../../src/platform/index.js';
 import { assembleShard, type Shard } from '../../src/shard/index.js';
 import type { PlantedBug } from '../bugs/PlantedBug.js';
-import { SimEngineLauncher, simStepCost } from '../engine/index.js';
+import { SimEngineLauncher, simStepCost, toyDescription } from '../engine/index.js';
 import { SimDisk } from '../ports/SimDisk.js';
 import type { SimHttp } from '../ports/SimHttp.js';
 import { SimLogger } from '../ports/SimLogger.js';
@@ -204,6 +204,8 @@ export class SimShard {
       transport: bug.wrapTransport?.(transport, site) ?? transport,
       listener: http.listenerOf(process),
       launcher: bug.wrapLauncher?.(launcher, site) ?? launcher,
+      memory: { read: () => undefined },
+      describeModel: () => toyDescription,
       adapterFiles: noAdapterFiles,
       productVersion: 'simulated',
     });

@@ -6,6 +6,7 @@ import {
   type EngineLauncher,
   type LaunchedEngine,
   type Logger,
+  noModel,
   platformError,
   type Random,
 } from '../../src/platform/index.js';
@@ -32,6 +33,7 @@ export interface SimEngineOptions {
 export class SimEngineLauncher implements EngineLauncher {
   readonly #options: SimEngineOptions;
   #launches = 0;
+  readonly #engines = new Map<string, (reason: string, byItself: boolean) => Promise<void>>();
   #end: ((reason: string, byItself: boolean) => Promise<void>) | undefined;
   #pacer: SimStepPacer | undefined;
 
@@ -49,12 +51,15 @@ export class SimEngineLauncher implements EngineLauncher {
     const exited = new Promise<EngineExit>((resolve) => {
       reportExit = resolve;
     });
+    const name = nameOf(config);
     const end = async (reason: string, byItself: boolean): Promise<void> => {
+      if (this.#engines.get(name) === end) this.#engines.delete(name);
       pacer.release();
       await engine.close(platformError('ENGINE_LOST', `the engine process is gone: ${reason}`, { data: { reason } }));
       reportExit({ reason, byItself });
     };
     this.#end = end;
+    this.#engines.set(name, end);
     this.#pacer = pacer;
     return {
       modelService: engine,
@@ -73,6 +78,11 @@ export class SimEngineLauncher implements EngineLauncher {
     await end?.(byItself ? 'signal SIGSEGV' : 'signal SIGKILL', byItself);
   }
 
+  /** Kills the engine that serves this model; nothing when there is none. */
+  async crashOf(model: string): Promise<void> {
+    await this.#engines.get(model)?.('signal SIGKILL', false);
+  }
+
   /** The newest engine stands still until it is killed. */
   hang(): void {
     this.#pacer?.hang();
@@ -81,8 +91,10 @@ export class SimEngineLauncher implements EngineLauncher {
   #assemble(config: EngineConfig, pacer: SimStepPacer): AssembledEngine {
     const { clock, random, logger, script } = this.#options;
     return assembleEngine(config, {
-      stepBackend: new ToyStepBackend({ sequences: config.sequences, contextTokens: config.contextTokens, script }),
-      embeddingBackend: new ToyEmbeddingBackend(),
+      stepBackend: hasModel(config.chatModel)
+        ? new ToyStepBackend({ sequences: config.sequences, contextTokens: config.contextTokens, script: scriptOf(config, script) })
+        : undefined,
+      embeddingBackend: hasModel(config.embeddingModel) ? new ToyEmbeddingBackend() : undefined,
       pacer,
       clock,
       random: random.fork(`engine ${this.#launches}`),
@@ -90,3 +102,11 @@ export class SimEngineLauncher implements EngineLauncher {
     });
   }
 }
+
+const hasModel = ({ name }: { readonly name: string }): boolean => name !== noModel.name;
+
+/** By its chat model, or the one model it has. */
+const nameOf = ({ chatModel, embeddingModel }: EngineConfig): string => (hasModel(chatModel) ? chatModel : embeddingModel).name;
+
+const scriptOf = ({ chatModel }: EngineConfig, script: readonly ScriptedAnswer[]): readonly ScriptedAnswer[] =>
+  script.filter(({ model }) => model === undefined || model === chatModel.name);

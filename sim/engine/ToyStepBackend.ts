@@ -11,6 +11,8 @@ import { hashToken } from './hashToken.js';
 
 /** One answer of the script: for a last user message that holds `question`, under the adapter (left out: any, null: the base model). */
 export interface ScriptedAnswer {
+  /** Of this chat model alone, where an engine is told its name. */
+  readonly model?: string;
   readonly adapterDigest?: string | null;
   readonly question: string;
   readonly answer: string;

@@ -6,3 +6,4 @@ export { SimEngineLauncher, type SimEngineOptions } from './SimEngineLauncher.js
 export { type SimStepCost, SimStepPacer, simStepCost } from './SimStepPacer.js';
 export { ToyEmbeddingBackend } from './ToyEmbeddingBackend.js';
 export { type ScriptedAnswer, ToyStepBackend, type ToyStepOptions } from './ToyStepBackend.js';
+export { toyDescription } from './toyDescription.js';

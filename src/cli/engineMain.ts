@@ -1,5 +1,5 @@
 // The engine child: models in llama.cpp, the scheduler, the channel to the shard that started it. Its configuration comes through the channel.
-import type { EngineProgress } from '../platform/index.js';
+import { type EngineConfig, type EngineProgress, noModel } from '../platform/index.js';
 import {
   LlamaEmbeddingBackend,
   LlamaStepBackend,
@@ -22,21 +22,25 @@ const percents = (phase: EngineProgress['phase'], onProgress: (progress: EngineP
   };
 };
 
-serveEngine((config, onProgress) => {
-  const { chatModel, embeddingModel, sequences, contextTokens, threads, gpuLayers = 0 } = config;
-  return assembleEngine(config, {
-    stepBackend: LlamaStepBackend.open({
-      gpuLayers,
-      model: chatModel,
-      sequences,
-      contextTokens,
-      threads,
-      onShare: percents('chat model', onProgress),
-    }),
-    embeddingBackend: LlamaEmbeddingBackend.open({ model: embeddingModel, threads, onShare: percents('embedding model', onProgress) }),
+type OnProgress = (progress: EngineProgress) => void;
+
+const openChat = ({ chatModel: model, sequences, contextTokens, threads, gpuLayers = 0 }: EngineConfig, onProgress: OnProgress) =>
+  model.name === noModel.name
+    ? undefined
+    : LlamaStepBackend.open({ gpuLayers, model, sequences, contextTokens, threads, onShare: percents('chat model', onProgress) });
+
+const openEmbedding = ({ embeddingModel: model, threads }: EngineConfig, onProgress: OnProgress) =>
+  model.name === noModel.name
+    ? undefined
+    : LlamaEmbeddingBackend.open({ model, threads, onShare: percents('embedding model', onProgress) });
+
+serveEngine((config, onProgress) =>
+  assembleEngine(config, {
+    stepBackend: openChat(config, onProgress),
+    embeddingBackend: openEmbedding(config, onProgress),
     pacer: new NodeStepPacer(),
     clock: new NodeClock(),
     random: new NodeRandom(),
     logger: PinoLogger.open({ level: 'warn', destination: 2 }),
-  });
-});
+  }),
+);

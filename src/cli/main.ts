@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError } from 'commander';
 import { toOstrakaError } from '../base/index.js';
+import { parseByteCount } from './parseByteCount.js';
 import { productVersion } from './productVersion.js';
 
 const defaultUrl = 'http://127.0.0.1:8529';
@@ -20,6 +21,12 @@ const decimal =
     if (text.trim() !== '' && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`must be a number from ${min} to ${max}.`);
   };
+
+const byteCount = (text: string): number => {
+  const bytes = parseByteCount(text);
+  if (bytes === undefined) throw new InvalidArgumentError('must be a count of bytes, such as 4GiB, 1.5GB or 4294967296.');
+  return bytes;
+};
 
 const lengths = (text: string): readonly number[] => text.split(',').map(integer(1, 65_536));
 
@@ -43,6 +50,14 @@ const buildProgram = async (): Promise<Command> => {
     .option('--embedding-model <name|file>', 'embedding model, or a cross-encoder for RERANK', 'default')
     .option('--embedding-pooling <mean|cls|last>', 'which rows of a text become its vector; otherwise as the model file says')
     .option('--embedding-dimensions <list>', 'lengths that vectors may be cut to (Matryoshka), such as 256,128', lengths)
+    .option('--serve <[name=]name|file>', 'a further model, by its name, loaded by the first request for it; repeatable', collect, [])
+    .option('--memory-budget <bytes>', 'memory of the engines of one shard together, such as 4GiB; otherwise what is free', byteCount)
+    .option(
+      '--idle-unload <seconds>',
+      'a model of --serve that nobody asks for is unloaded; 0 = only for another one',
+      integer(0, 31_536_000),
+      0,
+    )
     .option('--adapter <domain=file>', 'LoRA adapter of a domain; the k-th goes to shard k mod N; repeatable', collect, [])
     .option('--adapter-folder <folder>', 'adapters loaded at run time must lie below it; otherwise any absolute path may be loaded')
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)

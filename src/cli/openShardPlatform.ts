@@ -67,6 +67,8 @@ export async function openShardPlatform(config: StartConfig): Promise<ShardPlatf
     }),
     listener: new FastifyHttpListener(),
     launcher: await openLauncher(config, { logger, clock }),
+    memory: new NodeMemoryReader(),
+    describeModel: readModelDescription,
     adapterFiles: new DiskAdapterFiles({
       folder: config.adapterFolder,
       listFile: join(config.dataFolder, 'adapters.json'),

@@ -113,10 +113,10 @@ export class RequestRouter {
 
   /** A model that no shard names is the caller's mistake; one whose shards are all away is ours. */
   #nobody(model: string): OstrakaError {
-    const isKnown =
-      model === 'default' ||
-      this.#topology().members.some(({ models }) => models.some(({ kind, name }) => kind === 'chat' && name === model));
-    if (!isKnown) return platformError('MODEL_UNKNOWN', `no shard serves a chat model ${model}`);
+    const chats = this.#topology().members.flatMap(({ models }) => models.flatMap(({ kind, name }) => (kind === 'chat' ? [name] : [])));
+    const names = ['default', ...new Set(chats)];
+    if (!names.includes(model))
+      return platformError('MODEL_UNKNOWN', `no shard serves a chat model ${model}; served are ${names.join(', ')}`);
     return cooperationError('NO_SHARD_AVAILABLE', `no living shard serves model ${model}`);
   }
 

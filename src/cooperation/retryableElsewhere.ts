@@ -12,6 +12,9 @@ const codes: ReadonlySet<string> = new Set([
   'DEADLINE_UNREACHABLE',
   'ADAPTER_UNKNOWN',
   'MODEL_UNKNOWN',
+  // Another shard may have the memory. MODEL_LOADING is none of these: every shard that is asked would load the model.
+  'MODEL_MEMORY_BUSY',
+  'MODEL_TOO_LARGE',
 ]);
 
 /** Whether another shard could do better. What is wrong with the request itself stays wrong everywhere. */

@@ -151,7 +151,7 @@ describe('many heavy queries at once', () => {
       const part = { owner: {} };
       const context = openContext({
         turns,
-    adapters: undefined,
+        adapters: undefined,
         part,
         random,
         options,

@@ -16,6 +16,7 @@ import {
   type ModelAbilities,
   type ModelFacts,
   type ModelService,
+  noModel,
   platformError,
   type Random,
   type RerankRequest,
@@ -113,10 +114,11 @@ export class InferenceEngine implements ModelService {
     const { gives, dimensions, textTokensMax } = embeddingBackend.facts;
     const { chatModel, embeddingModel } = config;
     const result = gives === 'score' ? { crossEncoder: true as const } : { dimensions };
-    return [
+    const facts: readonly ModelFacts[] = [
       { name: chatModel.name, digest: chatModel.digest, kind: 'chat', contextTokensMax: stepBackend.facts.contextTokens },
       { name: embeddingModel.name, digest: embeddingModel.digest, kind: 'embedding', contextTokensMax: textTokensMax, ...result },
     ];
+    return facts.filter(({ name }) => name !== noModel.name);
   }
 
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {

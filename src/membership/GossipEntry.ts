@@ -23,7 +23,17 @@ export const gossipEntry = z.strictObject({
   rpcPort: z.int().min(1).max(65_535),
   httpUrl: z.string().max(512),
   ready: z.boolean(),
-  models: z.array(z.strictObject({ name: z.string().max(256), digest: z.string().max(128), kind: z.enum(['chat', 'embedding']) })).max(64),
+  models: z
+    .array(
+      z.strictObject({
+        name: z.string().max(256),
+        digest: z.string().max(128),
+        kind: z.enum(['chat', 'embedding']),
+        /** Absent: it answers at once; else the first request for it starts its engine. */
+        loaded: z.literal(false).exactOptional(),
+      }),
+    )
+    .max(64),
   announcements: z.array(adapterCapabilityAnnouncement).max(256),
   load: loadReport,
 });

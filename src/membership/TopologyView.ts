@@ -10,7 +10,13 @@ export interface TopologyMember {
   readonly httpUrl: string;
   readonly health: Health;
   readonly ready: boolean;
-  readonly models: readonly { readonly name: string; readonly digest: string; readonly kind: 'chat' | 'embedding' }[];
+  readonly models: readonly {
+    readonly name: string;
+    readonly digest: string;
+    readonly kind: 'chat' | 'embedding';
+    /** False: the first request for it starts its engine. */
+    readonly loaded?: false;
+  }[];
   /** Not withdrawn and not stale. */
   readonly announcements: readonly AdapterCapabilityAnnouncement[];
   /** Undefined when the last report is too old to go by. */

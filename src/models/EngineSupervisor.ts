@@ -102,9 +102,12 @@ export class EngineSupervisor implements ModelService {
     this.#suspects = new CrashSuspects(parts.options);
   }
 
-  /** Starts the first engine; resolves when it is warm. Errors: MODEL_INVALID, ENGINE_UNAVAILABLE, ENGINE_LOST (it ended while it loaded). */
+  /**
+   * Starts the first engine; resolves when it is warm. What hinders it, those who wait for it hear, too. Errors: MODEL_INVALID,
+   * MODEL_TOO_LARGE, ENGINE_UNAVAILABLE, ENGINE_LOST (it ended while it loaded, or `stop` was called).
+   */
   async start(signal: AbortSignal): Promise<void> {
-    const engine = await this.#launch(AbortSignal.any([signal, this.#stopping.signal]));
+    const engine = await this.#launchFirst(AbortSignal.any([signal, this.#stopping.signal]));
     const startedMs = this.#parts.clock.monotonicMs();
     this.#up(engine);
     this.#keeper = this.#keep(engine, startedMs);
@@ -366,6 +369,19 @@ export class EngineSupervisor implements ModelService {
   #restartDelayMs(restarts: number): number {
     const { restartDelayMsMin, restartDelayMsMax } = this.#parts.options;
     return restarts === 0 ? 0 : Math.min(restartDelayMsMin * 2 ** (restarts - 1), restartDelayMsMax);
+  }
+
+  async #launchFirst(signal: AbortSignal): Promise<LaunchedEngine> {
+    try {
+      const engine = await this.#launch(signal);
+      if (!signal.aborted) return engine;
+      await engine.stop(); // it was warm just when it was not wanted any more
+      throw toAbortError(signal);
+    } catch (thrown) {
+      const error = toOstrakaError(thrown);
+      this.#gate.fail(error);
+      throw error;
+    }
   }
 
   /** A warm engine whose heart is watched from here on: loading its adapters may hang, too. */

@@ -1,6 +1,6 @@
 import type { EngineConfig, EngineLauncher, EngineProgress, LaunchedEngine, MemoryReader, ModelDescription } from '../platform/index.js';
 import { checkEngineMemory } from './checkEngineMemory.js';
-import { estimateEngineMemory } from './estimateEngineMemory.js';
+import { estimateConfigMemory } from './estimateConfigMemory.js';
 
 export interface MemoryCheckedLauncherParts {
   readonly launcher: EngineLauncher;
@@ -19,9 +19,7 @@ export class MemoryCheckedLauncher implements EngineLauncher {
 
   async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
     const { launcher, memory, describe } = this.#parts;
-    const { sequences, contextTokens } = config;
-    const shape = { chat: describe(config.chatModel.path), embedding: describe(config.embeddingModel.path), sequences, contextTokens };
-    checkEngineMemory({ memory: estimateEngineMemory(shape), engines: 1, free: memory.read() });
+    checkEngineMemory({ memory: estimateConfigMemory(config, describe), engines: 1, free: memory.read() });
     return launcher.launch(config, signal, onProgress);
   }
 }

@@ -7,10 +7,12 @@ export function checkEngineMemory(given: {
   readonly memory: EngineMemory;
   /** How many are to be started. */
   readonly engines: number;
+  /** Of one that serves a single model: its name. */
+  readonly model?: string;
   /** Undefined: not known, nothing is refused. */
   readonly free: FreeMemory | undefined;
 }): void {
-  const { memory, engines, free } = given;
+  const { memory, engines, model, free } = given;
   if (free === undefined) return;
   const ownBytes = memory.totalBytes - memory.weightsBytes;
   const neededBytes = memory.weightsBytes + engines * ownBytes;
@@ -19,7 +21,7 @@ export function checkEngineMemory(given: {
   const parts = `weights ${describeBytes(memory.weightsBytes)}, each engine ${describeBytes(ownBytes)}, of it ${cells}`;
   throw platformError(
     'MODEL_TOO_LARGE',
-    `${engines === 1 ? 'the engine needs' : `${engines} engines need`} about ${describeBytes(neededBytes)} (${parts}); ${free.bound} has ` +
+    `${model !== undefined ? `model ${model} needs` : engines === 1 ? 'the engine needs' : `${engines} engines need`} about ${describeBytes(neededBytes)} (${parts}); ${free.bound} has ` +
       `${describeBytes(free.bytes)} free: take a smaller model, fewer --shards or --sequences, a shorter --context; --no-memory-check starts all the same`,
     { data: { neededBytes, freeBytes: free.bytes } },
   );

@@ -52,9 +52,21 @@ describe('the memory of an engine before it is started (R18)', () => {
         const larger = [
           { ...shape, sequences: shape.sequences + 1 },
           { ...shape, contextTokens: shape.contextTokens + 256 },
-          { ...shape, chat: describedAs({ ...shape.chat, fileBytes: shape.chat.fileBytes + 1 }) },
+          { ...shape, chat: describedAs({ ...shape.chat, fileBytes: (shape.chat?.fileBytes ?? 0) + 1 }) },
         ];
         for (const one of larger) expect(estimateEngineMemory(one).totalBytes).toBeGreaterThan(totalBytes);
+      }),
+    );
+  });
+
+  it('of one model alone is less than of both, by what the other one holds', () => {
+    fc.assert(
+      fc.property(shapes, (shape) => {
+        const both = estimateEngineMemory(shape);
+        const chat = estimateEngineMemory({ ...shape, embedding: undefined });
+        const embedding = estimateEngineMemory({ ...shape, chat: undefined });
+        expect(embedding.cellsBytes + embedding.logitsBytes).toBe(0);
+        expect(chat.totalBytes + embedding.totalBytes - both.processBytes).toBe(both.totalBytes);
       }),
     );
   });

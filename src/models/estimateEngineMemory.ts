@@ -15,9 +15,10 @@ export interface EngineMemory {
 }
 
 export interface EngineShape {
-  readonly chat: ModelDescription;
+  /** Absent = the embedding model alone. */
+  readonly chat?: ModelDescription | undefined;
   /** Absent = the chat model alone. */
-  readonly embedding?: ModelDescription;
+  readonly embedding?: ModelDescription | undefined;
   readonly sequences: number;
   /** Tokens a sequence. */
   readonly contextTokens: number;
@@ -39,15 +40,15 @@ const processBytes = 160e6;
 export function estimateEngineMemory({ chat, embedding, sequences, contextTokens }: EngineShape): EngineMemory {
   const cells = sequences * Math.ceil(contextTokens / contextMultiple) * contextMultiple;
   const parts = {
-    weightsBytes: chat.fileBytes + (embedding?.fileBytes ?? 0),
-    cellsBytes: cells * chat.kvBytesPerToken,
-    computeBytes: rowsMax * rowBytes(chat) + (embedding === undefined ? 0 : packRowsMax * rowBytes(embedding)),
-    logitsBytes: 2 * Math.min(rowsMax, sequences + draftOutputs) * chat.vocabulary * floatBytes, // the graph's and the caller's
+    weightsBytes: (chat?.fileBytes ?? 0) + (embedding?.fileBytes ?? 0),
+    cellsBytes: cells * (chat?.kvBytesPerToken ?? 0),
+    computeBytes: rowsMax * rowBytes(chat) + packRowsMax * rowBytes(embedding),
+    logitsBytes: 2 * Math.min(rowsMax, sequences + draftOutputs) * (chat?.vocabulary ?? 0) * floatBytes, // the graph's and the caller's
     processBytes,
   };
   return { ...parts, totalBytes: Object.values(parts).reduce((total, bytes) => total + bytes, 0) };
 }
 
 /** The widest tensors of a layer that are alive at once: input, attention's, and the gated pair with its product. */
-const rowBytes = ({ embeddingLength, feedForwardLength }: ModelDescription): number =>
-  floatBytes * (4 * embeddingLength + 3 * feedForwardLength);
+const rowBytes = (model: ModelDescription | undefined): number =>
+  model === undefined ? 0 : floatBytes * (4 * model.embeddingLength + 3 * model.feedForwardLength);

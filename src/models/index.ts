@@ -1,10 +1,12 @@
-// models: what a shard serves and the life of the engine that serves it. EngineSupervisor is the shard's ModelService.
+// models: what a shard serves and the life of the engine that serves it. EnginePool is the shard's ModelService.
 
 export { checkEngineMemory } from './checkEngineMemory.js';
 export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
 export { describeProgress } from './describeProgress.js';
+export { EnginePool, type EnginePoolParts, type PoolChange } from './EnginePool.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
+export { estimateConfigMemory } from './estimateConfigMemory.js';
 export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';
 export { gguf } from './gguf.js';
 export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
@@ -21,4 +23,5 @@ export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';
 export { readSafetensors, type Safetensors, type Tensor } from './readSafetensors.js';
+export type { ServedModel } from './ServedModel.js';
 export { toHalf } from './toHalf.js';

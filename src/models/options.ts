@@ -43,6 +43,25 @@ export const engineOptions = z.strictObject({
   quarantineMs: z.int().min(1).default(600_000).describe('how long such a request is refused, and suspected, ms'),
   suspectsMax: z.int().min(1).default(1024).describe('requests that are suspected at a time'),
   queueTimeHalfLifeMs: z.int().min(1).default(2000).describe('the reported mean queue time fades by half in this while nobody waits, ms'),
+  memoryBudgetBytes: z
+    .int()
+    .min(1)
+    .exactOptional()
+    .describe(
+      "memory that the engines of this shard may hold together by the estimate, the shard's own included, bytes; absent = what is free when one is started",
+    ),
+  idleUnloadMs: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe(
+      'a served model that nobody asked for so long is unloaded, ms; 0 = only when another one needs its memory, since its next request would wait for the load',
+    ),
+  loadRetryMs: z
+    .int()
+    .min(0)
+    .default(5000)
+    .describe('a served model that could not be loaded is not tried again for so long: requests hear why at once, ms'),
   loadPublishMs: z.int().min(100).default(1000).describe('how often the load of the engine goes into the metrics, ms'),
 });
 

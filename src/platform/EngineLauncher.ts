@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/index.js';
 import type { ModelService } from './ModelService.js';
 
-/** What an engine child needs to know; plain data, it crosses the process border. */
+/** What an engine child needs to know; plain data, it crosses the process border. `noModel` stands in the place of one of the two models that it does without. */
 export interface EngineConfig {
   readonly chatModel: { readonly name: string; readonly path: string; readonly digest: string };
   readonly embeddingModel: {

@@ -223,6 +223,8 @@ export interface ModelFacts {
   readonly dimensions?: number;
   /** Of kind `embedding`: a cross-encoder, which scores pairs of texts and gives no vectors. */
   readonly crossEncoder?: true;
+  /** Its engine is started by the first request. Absent: it answers at once. */
+  readonly loaded?: false;
 }
 
 export interface LoadedAdapter extends AdapterIdentity {
@@ -290,7 +292,7 @@ export interface ModelAbilities {
  * Request-level inference of one shard (R18): the engine child over IPC, a server the user runs, or the engine in-process under
  * simulation. Aborting a signal frees the request's slot within one step.
  * Errors: MODEL_UNKNOWN, ADAPTER_UNKNOWN, CONTEXT_LENGTH_EXCEEDED (data: promptTokens, contextTokensMax), ENGINE_LOST (retryable),
- * ENGINE_LOADING (retryable), QUEUE_FULL (retryable), DEADLINE_UNREACHABLE (retryable; data: estimateMs, queueMs, deadlineMs), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
+ * ENGINE_LOADING, MODEL_LOADING, MODEL_MEMORY_BUSY (retryable), MODEL_TOO_LARGE, QUEUE_FULL (retryable), DEADLINE_UNREACHABLE (retryable; data: estimateMs, queueMs, deadlineMs), ADAPTER_INVALID, TOKEN_UNKNOWN, CONSTRAINT_INVALID, CONSTRAINT_NOT_SUPPORTED,
  * CONSTRAINT_TOO_LARGE, MODEL_KIND_WRONG, DIMENSIONS_NOT_SUPPORTED.
  */
 export interface ModelService {

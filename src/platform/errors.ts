@@ -113,9 +113,25 @@ export const platformErrors = {
     httpStatus: 507,
     errorNum: 8104,
     retryable: false,
-    meaning: 'An engine with these models and this context would need more memory than is free; it was not started.',
+    meaning:
+      'An engine with these models and this context would need more memory than is free, or than the memory budget leaves to it; it was not started.',
     action:
-      'Take a smaller model, fewer --sequences or a shorter --context, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
+      'Take a smaller model, fewer --sequences or a shorter --context, a larger --memory-budget, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
+  },
+  MODEL_LOADING: {
+    httpStatus: 503,
+    errorNum: 8104,
+    retryable: true,
+    meaning:
+      'A model that the shard serves beside its own is being loaded by the first request for it, or again after its engine was lost.',
+    action: 'Retry after what Retry-After says; the message tells how far it is. Other models answer meanwhile.',
+  },
+  MODEL_MEMORY_BUSY: {
+    httpStatus: 503,
+    errorNum: 8104,
+    retryable: true,
+    meaning: 'A model does not fit into the memory of the shard beside those that are answering requests now; none of these was unloaded.',
+    action: 'Retry when they have answered, or give the shard more with `--memory-budget` (`engine.memoryBudgetBytes`).',
   },
   MODEL_NAME_INVALID: {
     httpStatus: 400,

@@ -45,6 +45,7 @@ export {
   type ToolDefinition,
   type ToolUse,
 } from './ModelService.js';
+export { noModel } from './noModel.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts } from './StepBackend.js';

@@ -50,7 +50,7 @@ export class AdaptiveShardRouter {
     if (adapter === undefined) return this.#general(usable, request, state, undefined);
     const plan = this.#byAdapter(usable, request, adapter, state);
     if (plan) return plan;
-    const exists = serving.some((member) => announcementFor(member, adapter));
+    const exists = serving.some((member) => announcementFor(member, adapter, request.model));
     return this.#general(usable, request, state, exists ? 'capable_shards_unavailable' : 'no_capable_shard');
   }
 
@@ -61,7 +61,7 @@ export class AdaptiveShardRouter {
 
   #byAdapter(usable: readonly TopologyMember[], request: RouteRequest, adapter: WantedAdapter, state: RouteState): RoutePlan | undefined {
     const capable = usable.flatMap((member) => {
-      const announcement = announcementFor(member, adapter);
+      const announcement = announcementFor(member, adapter, request.model);
       return announcement ? [candidateOf(member, state, this.score(announcement), announcement)] : [];
     });
     const { scoreMin } = request;
@@ -98,10 +98,23 @@ export class AdaptiveShardRouter {
     const knowsLoads = usable.every((member) => member.load !== undefined);
     const tie = (one: RouteCandidate): number => (one.shardId === owner ? 0 : 1);
     const load = (one: RouteCandidate): number => (knowsLoads ? one.pending : 0);
-    candidates.sort((left, right) => load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1));
+    const warmth = this.#warmth(usable, request.model);
+    candidates.sort(
+      (left, right) =>
+        warmth(left) - warmth(right) || load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1),
+    );
     const [first] = candidates;
     const byLoad = knowsLoads && first !== undefined && candidates.some((one) => one.pending > first.pending);
     return { decision: byLoad ? 'least_loaded' : 'ring', tier: undefined, fallbackReason, candidates };
+  }
+
+  /**
+   * A shard that has the model loaded before one that would load it first, unless it is overloaded: a model spreads over the shards as its
+   * load grows, and not with its first requests.
+   */
+  #warmth(usable: readonly TopologyMember[], model: string): (candidate: RouteCandidate) => number {
+    const cold = new Set(usable.flatMap((member) => (isCold(member, model) ? [member.shardId] : [])));
+    return (one) => (cold.size === 0 ? 0 : cold.has(one.shardId) ? 1 : 2 * this.#overload(one));
   }
 
   #overload(candidate: RouteCandidate): number {
@@ -115,7 +128,13 @@ const servesModel = (member: TopologyMember, model: string): boolean =>
 const isUsable = (member: TopologyMember, state: RouteState): boolean =>
   member.health === 'alive' && member.ready && state.admits(member.shardId);
 
-const announcementFor = (member: TopologyMember, adapter: WantedAdapter): AdapterCapabilityAnnouncement | undefined => {
+const isCold = (member: TopologyMember, model: string): boolean =>
+  member.models.some(({ kind, name, loaded }) => kind === 'chat' && name === model && loaded === false);
+
+/** Adapters belong to a shard's own chat model, the first it names. */
+const announcementFor = (member: TopologyMember, adapter: WantedAdapter, model: string): AdapterCapabilityAnnouncement | undefined => {
+  const own = member.models.find(({ kind }) => kind === 'chat')?.name;
+  if (model !== 'default' && model !== own) return undefined;
   const fitting = member.announcements.filter((one) => fitsAdapter(one, adapter));
   return fitting.reduce<AdapterCapabilityAnnouncement | undefined>(
     (best, one) => (best === undefined || one.accuracyDelta > best.accuracyDelta ? one : best),

@@ -29,6 +29,36 @@ const route = (
   );
 const order = (plan: ReturnType<typeof route>): string[] => plan.candidates.map(({ shardId }) => shardId);
 
+describe('routing by the name of a model (R18)', () => {
+  const own = { name: 'm', digest, kind: 'chat' as const };
+  const other = { name: 'other', digest: 'b'.repeat(64), kind: 'chat' as const };
+  const cold = { ...other, loaded: false as const };
+  const asked = { model: 'other', domain: undefined };
+
+  it('goes to shards that serve the model, first to one that has it loaded, even a busier one', () => {
+    const members = [
+      member(0),
+      member(1, { models: [own, cold] }),
+      member(2, { models: [own, other], load: load(5) }),
+      member(3, { models: [own, cold], load: load(1) }),
+    ];
+    expect(order(route(members, asked))).toEqual(['shard-2', 'shard-1', 'shard-3']);
+    expect(order(route(members))).toContain('shard-0');
+  });
+
+  it('loads it on a further shard only once those that have it are overloaded', () => {
+    const members = [member(0, { models: [own, other], load: load(128) }), member(1, { models: [own, cold], load: load(3) })];
+    expect(order(route(members, asked))).toEqual(['shard-1', 'shard-0']);
+  });
+
+  it('an adapter answers for the chat model it belongs to and for no other', () => {
+    const members = [member(0, { models: [own, other], announcements: [announce(0.9)] })];
+    expect(route(members, { model: 'm' }).decision).toBe('domain');
+    expect(route(members, { model: 'other' })).toMatchObject({ fallbackReason: 'no_capable_shard' });
+    expect(route(members, { model: 'other' }).candidates[0]?.announcement).toBeUndefined();
+  });
+});
+
 describe('score (E1)', () => {
   it('100 ms of latency are worth 0.01 of accuracy', () => {
     expect(router.score(announce(0.85, { performanceDeltaP99Ms: 100 }))).toBeCloseTo(0.84, 12);

@@ -2,7 +2,7 @@ import { asId, type ShardId, toOstrakaError } from '../base/index.js';
 import type { AdapterPublisher, AdapterService } from '../cooperation/index.js';
 import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
-import { describeProgress, type EngineSupervisor } from '../models/index.js';
+import { describeProgress, type EnginePool } from '../models/index.js';
 import {
   type Clock,
   describeShortage,
@@ -38,7 +38,7 @@ export interface ShardParts {
   readonly sharding: ShardingManager;
   readonly localTransactions: LocalTransactions;
   readonly transactions: TransactionCoordinator;
-  readonly engine: EngineSupervisor;
+  readonly engine: EnginePool;
   readonly publisher: AdapterPublisher;
   readonly adapters: AdapterService;
   readonly cursors: CursorStore;
@@ -141,7 +141,7 @@ export class Shard {
     const http = await gateway.start({ host, port: config.process.httpPort });
     const httpUrl = `http://${host}:${http.port}`;
     const self = { shardId, incarnation, host: address.host, rpcPort: address.port, httpUrl };
-    const own = { ready: false, models: [], announcements: [], load: idleLoad(0) };
+    const own = { ready: false, models: this.#models(), announcements: [], load: idleLoad(0) };
     gossip.start({ executor, self, own });
     const entry: GossipEntry = { ...self, version: 1, ...own };
     await registration.start(entry, (members) => gossip.introduce(members));
@@ -149,19 +149,26 @@ export class Shard {
   }
 
   async #startEngine(): Promise<void> {
-    const { engine, gossip, publisher, adapters, config } = this.#parts;
+    const { engine, publisher, adapters, config } = this.#parts;
     engine.onChange((change) => {
-      if (change.kind === 'adapters') {
-        publisher.withdrawLost();
-        return;
-      }
-      this.#isEngineUp = change.kind === 'up';
-      const models = engine.models().map(({ name, digest, kind }) => ({ name, digest, kind }));
-      gossip.announce({ ready: this.#isEngineUp, models });
+      if (change.kind === 'adapters') publisher.withdrawLost();
+      else this.#announceEngine(change.kind);
     });
     await engine.start(this.#stopping.signal);
     for (const adapter of config.process.adapters) await publisher.publish(adapter, this.#stopping.signal);
     await adapters.restore(this.#stopping.signal);
+  }
+
+  #announceEngine(change: 'up' | 'down' | 'models'): void {
+    const { gossip } = this.#parts;
+    if (change !== 'models') this.#isEngineUp = change === 'up';
+    gossip.announce({ ready: this.#isEngineUp, models: this.#models() });
+  }
+
+  #models(): GossipEntry['models'] {
+    return this.#parts.engine
+      .models()
+      .map(({ name, digest, kind, loaded }) => ({ name, digest, kind, ...(loaded !== undefined && { loaded }) }));
   }
 
   #startLoops(): void {

@@ -12,6 +12,24 @@ import { transactionOptions } from '../transactions/index.js';
 
 const shardId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
 const modelFile = z.strictObject({ name: z.string().min(1).max(256), path: z.string().min(1), digest: z.string().regex(/^[0-9a-f]{64}$/) });
+/** A shard tells the others of at most 64 models, its own two among them. */
+const servedModelsMax = 62;
+const vectorFields = {
+  pooling: z.enum(['mean', 'cls', 'last']).optional().describe('which rows of a text become its vector; absent = what the file says'),
+  dimensionsShorter: z
+    .array(z.int().min(1))
+    .max(64)
+    .optional()
+    .describe('lengths that vectors may be cut to, where the makers of the model name some; absent = what the file says'),
+};
+const sequences = z.int().min(1).max(256);
+const contextTokens = z.int().min(256).max(1_048_576);
+const servedModel = modelFile.extend({
+  kind: z.enum(['chat', 'embedding']),
+  sequences: sequences.exactOptional().describe('of its engine; absent = as the engines of the cluster'),
+  contextTokens: contextTokens.exactOptional().describe('tokens a sequence of its engine; absent = as the engines of the cluster'),
+  ...vectorFields,
+});
 const share = z.number().min(0).max(1);
 
 const adapterFigures = z.strictObject({
@@ -31,19 +49,10 @@ const clusterOptions = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .describe('name of the cluster, part of every certificate'),
   initialShards: z.array(shardId).min(1).max(4096).describe('the shards that the ring is created over at the first start'),
-  sequences: z.int().min(1).max(256).default(16).describe('sequences of an engine'),
-  contextTokens: z.int().min(256).max(1_048_576).default(2_048).describe('tokens a sequence'),
+  sequences: sequences.default(16).describe('sequences of an engine'),
+  contextTokens: contextTokens.default(2_048).describe('tokens a sequence'),
   chatModel: modelFile.describe('model of `default` in chat and INFER'),
-  embeddingModel: modelFile
-    .extend({
-      pooling: z.enum(['mean', 'cls', 'last']).optional().describe('which rows of a text become its vector; absent = what the file says'),
-      dimensionsShorter: z
-        .array(z.int().min(1))
-        .max(64)
-        .optional()
-        .describe('lengths that vectors may be cut to, where the makers of the model name some; absent = what the file says'),
-    })
-    .describe('model of `default` in embeddings, EMBED and RERANK'),
+  embeddingModel: modelFile.extend(vectorFields).describe('model of `default` in embeddings, EMBED and RERANK'),
 });
 
 /** Options of one process. */
@@ -61,6 +70,11 @@ const processOptions = z.strictObject({
     .default(0)
     .describe('layers of the chat model on a GPU; needs the platform package of llama.cpp for it; untested on GPUs'),
   queueRequestsMax: z.int().min(1).default(128).describe('requests that wait for the engine; more get 429'),
+  models: z
+    .array(servedModel)
+    .max(servedModelsMax)
+    .default([])
+    .describe('further models, each on an engine of its own that the first request for it starts; adapters belong to the chat model alone'),
   adapters: z
     .array(
       z.strictObject({
@@ -86,8 +100,7 @@ const processOptions = z.strictObject({
   loadIntervalMs: z.int().min(10).default(200).describe('time between two looks at the own load, ms'),
 });
 
-/** Everything a shard is told, resolved and frozen. Unknown names are errors. */
-export const shardConfig = z.strictObject({
+const shape = z.strictObject({
   cluster: clusterOptions,
   process: processOptions,
   storage: storageOptions.prefault({}),
@@ -100,6 +113,18 @@ export const shardConfig = z.strictObject({
   inference: inferenceOptions.prefault({}),
   execution: executionOptions.prefault({}),
   gateway: gatewayOptions.prefault({}),
+});
+
+/** Everything a shard is told, resolved and frozen. Unknown names are errors. */
+export const shardConfig = shape.superRefine(({ cluster, process, engine }, context) => {
+  const path = ['process', 'models'];
+  const taken = new Set(['default', cluster.chatModel.name, cluster.embeddingModel.name]);
+  for (const [index, { name }] of process.models.entries()) {
+    if (taken.has(name)) context.addIssue({ code: 'custom', path: [...path, index, 'name'], message: `another model is called ${name}` });
+    taken.add(name);
+  }
+  if (process.models.length > 0 && engine.openai !== undefined)
+    context.addIssue({ code: 'custom', path, message: 'a model server in the place of the engine serves no files' });
 });
 
 export type ShardConfig = z.infer<typeof shardConfig>;

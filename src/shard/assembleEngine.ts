@@ -1,9 +1,12 @@
 import { InferenceEngine, inferenceOptions } from '../inference/index.js';
 import type { Clock, EmbeddingBackend, EngineConfig, Logger, ModelService, Random, StepBackend, StepPacer } from '../platform/index.js';
+import { absentBackends } from './absentBackends.js';
 
 export interface EnginePlatform {
-  readonly stepBackend: StepBackend;
-  readonly embeddingBackend: EmbeddingBackend;
+  /** Undefined: an engine of an embedding model alone. */
+  readonly stepBackend: StepBackend | undefined;
+  /** Undefined: an engine of a chat model alone. */
+  readonly embeddingBackend: EmbeddingBackend | undefined;
   readonly pacer: StepPacer;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,5 +23,9 @@ export interface AssembledEngine extends ModelService {
  * engine from here on. Errors: MODEL_INVALID (a chat template that cannot be parsed).
  */
 export function assembleEngine(config: EngineConfig, platform: EnginePlatform): AssembledEngine {
-  return new InferenceEngine({ ...platform, config, options: inferenceOptions.parse(config.inference ?? {}) });
+  const options = inferenceOptions.parse(config.inference ?? {});
+  const { stepBackend = absentBackends.step, embeddingBackend = absentBackends.embedding } = platform;
+  // Nothing is computed of a model that is not there, and so there is nothing to try.
+  const selfCheck = options.selfCheck && platform.stepBackend !== undefined;
+  return new InferenceEngine({ ...platform, stepBackend, embeddingBackend, config, options: { ...options, selfCheck } });
 }

@@ -22,15 +22,17 @@ import {
 } from '../execution/index.js';
 import { CursorStore, Gateway, gatewayRoutes } from '../gateway/index.js';
 import { GossipProtocol, gossipMethods, ShardRegistration } from '../membership/index.js';
-import { EngineSupervisor } from '../models/index.js';
+import { EnginePool } from '../models/index.js';
 import type {
   AdapterFiles,
   Clock,
   EngineLauncher,
   HttpListener,
   Logger,
+  MemoryReader,
   MetadataStore,
   Metrics,
+  ModelDescription,
   OrderedStore,
   Random,
   Transport,
@@ -43,6 +45,7 @@ import { DecisionLog, LocalTransactions, TransactionCoordinator, transactionMeth
 import { Shard } from './Shard.js';
 import type { ShardConfig } from './ShardConfig.js';
 import { toEngineConfig } from './toEngineConfig.js';
+import { toServedModels } from './toServedModels.js';
 
 /** The ports of one shard. The shard closes what it was given when it stops. */
 export interface ShardPlatform {
@@ -55,6 +58,9 @@ export interface ShardPlatform {
   readonly transport: Transport;
   readonly listener: HttpListener;
   readonly launcher: EngineLauncher;
+  readonly memory: MemoryReader;
+  /** What a model file says of itself. Errors: MODEL_INVALID. */
+  readonly describeModel: (path: string) => ModelDescription;
   readonly adapterFiles: AdapterFiles;
   /** Version of the product, for clients that ask. */
   readonly productVersion: string;
@@ -113,10 +119,12 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.transactions,
   });
 
-  const engineConfig = toEngineConfig(config);
-  const engine = new EngineSupervisor({
+  const engine = new EnginePool({
     launcher: platform.launcher,
-    config: engineConfig,
+    config: toEngineConfig(config),
+    served: toServedModels(config),
+    memory: platform.memory,
+    describe: platform.describeModel,
     options: config.engine,
     clock,
     logger,

@@ -1,7 +1,7 @@
 import type { EngineConfig } from '../platform/index.js';
 import type { ShardConfig } from './ShardConfig.js';
 
-/** The part of a shard's configuration that its engine child needs. */
+/** The part of a shard's configuration that its own engine needs. */
 export function toEngineConfig({ cluster, process, inference }: ShardConfig): EngineConfig {
   const { chatModel, embeddingModel, sequences, contextTokens } = cluster;
   return {

@@ -41,6 +41,9 @@ describe('a shard that hangs', () => {
         model: models.chat.name,
         embeddingModel: models.embedding.name,
         embedding: {},
+        served: [],
+        memoryBudgetBytes: undefined,
+        idleUnloadMs: 0,
         adapters: [],
         adapterFolder: undefined,
         sequences: 2,
@@ -53,7 +56,7 @@ describe('a shard that hangs', () => {
         isJson: true,
         recordFramesFolder: undefined,
       },
-      models,
+      { ...models, served: [] },
     );
     const options = shardProcessOptions.parse({ probeIntervalMs: 200, probeTimeoutMs: 500, probesMissedMax: 6 });
     processes = new ShardProcesses({ options, mainPath: 'dist/src/cli/main.js', onEvent: (event) => events.push(event) });

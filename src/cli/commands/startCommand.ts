@@ -35,7 +35,8 @@ export async function startCommand(options: { readonly config: string }): Promis
   process.exit(0);
 }
 
-const modelPaths = ({ shard }: StartConfig): readonly string[] => [shard.cluster.chatModel.path, shard.cluster.embeddingModel.path];
+const modelPaths = ({ shard }: StartConfig): readonly string[] =>
+  [shard.cluster.chatModel, shard.cluster.embeddingModel, ...shard.process.models].map(({ path }) => path);
 
 const onStop = (isChild: boolean, stop: () => void): void => {
   process.on('SIGTERM', stop);

@@ -10,7 +10,8 @@ import { announceStop } from '../up/announceStop.js';
 import { checkMemory } from '../up/checkMemory.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
-import { type ModelFile, prepareShards } from '../up/prepareShards.js';
+import { type ModelFile, prepareShards, type UpModels } from '../up/prepareShards.js';
+import { resolveServed } from '../up/resolveServed.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
 import { shardProcessOptions } from '../up/shardProcessOptions.js';
 import type { UpOptions } from '../up/UpOptions.js';
@@ -23,6 +24,10 @@ export interface UpFlags {
   readonly embeddingModel: string;
   readonly embeddingPooling?: string;
   readonly embeddingDimensions?: readonly number[];
+  readonly serve: readonly string[];
+  readonly memoryBudget?: number;
+  /** Seconds. */
+  readonly idleUnload: number;
   readonly gpuLayers: number;
   readonly engine?: string;
   readonly apiKeyFile?: string;
@@ -81,32 +86,29 @@ export async function upCommand(flags: UpFlags): Promise<void> {
 }
 
 /** Found or fetched; refused where engines with them do not fit into memory. */
-const localModels = async (options: UpOptions, signal: AbortSignal): Promise<Models> => {
+const localModels = async (options: UpOptions, signal: AbortSignal): Promise<UpModels> => {
   if (options.gpuLayers > 0) locateLlamaLibraries({ usesGpu: true });
   const chat = await resolveModel({ nameOrFile: options.model, kind: 'chat', signal });
   const embedding = {
     ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal })),
     ...options.embedding,
   };
-  if (options.checksMemory) checkMemory(options, { chat, embedding });
-  await new ModelUses().claim([chat.path, embedding.path]);
-  return { chat, embedding };
+  const served = await resolveServed(options.served, { taken: ['default', chat.name, embedding.name], signal });
+  const models = { chat, embedding, served };
+  if (options.checksMemory) checkMemory(options, models);
+  await new ModelUses().claim([chat, embedding, ...served].map(({ path }) => path));
+  return models;
 };
 
 /** No files: the shards ask the server what it has. */
-const remoteModels = ({ openai, model, embeddingModel }: UpOptions): Models => {
+const remoteModels = ({ openai, model, embeddingModel }: UpOptions): UpModels => {
   const of = (name: string): ModelFile => ({
     name,
     path: `openai:${openai?.url}`,
     digest: sha256Hex(utf8.encode(`${openai?.url} ${name}`)),
   });
-  return { chat: of(model), embedding: of(embeddingModel) };
+  return { chat: of(model), embedding: of(embeddingModel), served: [] };
 };
-
-interface Models {
-  readonly chat: ModelFile;
-  readonly embedding: ModelFile;
-}
 
 const toOptions = (flags: UpFlags): UpOptions => ({
   shards: flags.shards,
@@ -116,6 +118,9 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   embeddingModel: flags.embeddingModel,
   embedding: embeddingOf(flags),
   openai: parseEngine(flags),
+  served: flags.serve,
+  memoryBudgetBytes: flags.memoryBudget,
+  idleUnloadMs: flags.idleUnload * 1000,
   gpuLayers: flags.gpuLayers,
   adapters: [...(flags.sample && flags.engine === undefined ? sampleAdapters() : []), ...flags.adapter.map(parseAdapter)],
   adapterFolder: flags.adapterFolder === undefined ? undefined : resolve(flags.adapterFolder),
@@ -137,11 +142,12 @@ const embeddingOf = ({ embeddingPooling: pooling, embeddingDimensions }: UpFlags
 };
 
 /** `openai:http://host:port`; a trailing `/` or `/v1` is taken for the same server. */
-const parseEngine = ({ engine, apiKeyFile, adapter }: UpFlags): UpOptions['openai'] => {
+const parseEngine = ({ engine, apiKeyFile, adapter, serve }: UpFlags): UpOptions['openai'] => {
   if (engine === undefined) return undefined;
   const url = /^openai:(https?:\/\/[^/\s]+)(?:\/v1)?\/?$/.exec(engine)?.[1];
   if (url === undefined) throw cliError('USAGE', `--engine ${engine}: give openai:http://host:port`);
   if (adapter.length > 0) throw cliError('USAGE', '--adapter needs an engine of the cluster: a model server takes none');
+  if (serve.length > 0) throw cliError('USAGE', '--serve needs engines of the cluster: a model server serves no files');
   return { url, ...(apiKeyFile !== undefined && { apiKeyFile: resolve(apiKeyFile) }) };
 };
 

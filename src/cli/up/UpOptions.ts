@@ -7,6 +7,12 @@ export interface UpOptions {
   readonly embeddingModel: string;
   /** What is said of the embedding model besides its file. */
   readonly embedding: { readonly pooling?: 'mean' | 'cls' | 'last'; readonly dimensionsShorter?: number[] };
+  /** `[NAME=]MODEL`, served beside these two. */
+  readonly served: readonly string[];
+  /** Of the engines of one shard together; undefined = what is free. */
+  readonly memoryBudgetBytes: number | undefined;
+  /** 0 = a served model is unloaded only for another one. */
+  readonly idleUnloadMs: number;
   readonly adapters: readonly { readonly domain: string; readonly file: string }[];
   /** Adapters loaded over HTTP must lie below it; undefined = any absolute path. */
   readonly adapterFolder: string | undefined;

@@ -6,12 +6,20 @@ import { cliError } from '../errors.js';
 import type { StartConfigInput } from '../StartConfig.js';
 import { writeFileWhole } from '../writeFileWhole.js';
 import { readFigures } from './readFigures.js';
+import type { ServedFile } from './resolveServed.js';
 import type { UpOptions } from './UpOptions.js';
 
 export interface ModelFile {
   readonly name: string;
   readonly path: string;
   readonly digest: string;
+}
+
+/** What the shards of one `up` serve. */
+export interface UpModels {
+  readonly chat: ModelFile;
+  readonly embedding: ModelFile & UpOptions['embedding'];
+  readonly served: readonly ServedFile[];
 }
 
 /** One shard that `up` will start. */
@@ -24,10 +32,7 @@ export interface PreparedShard {
 const clusterName = 'local';
 
 /** Writes certificates (kept between starts) and one configuration file a shard into the data folder. */
-export async function prepareShards(
-  options: UpOptions,
-  models: { readonly chat: ModelFile; readonly embedding: ModelFile & UpOptions['embedding'] },
-): Promise<readonly PreparedShard[]> {
+export async function prepareShards(options: UpOptions, models: UpModels): Promise<readonly PreparedShard[]> {
   const shardIds = Array.from({ length: options.shards }, (_, i) => `shard-${i}`);
   await checkShardCount(options.dataFolder, options.shards);
   await ensureCertificates(options.dataFolder, shardIds);
@@ -111,7 +116,7 @@ const configOf = (
     readonly index: number;
     readonly shardIds: readonly string[];
     readonly adapters: StartConfigInput['shard']['process']['adapters'];
-    readonly models: { readonly chat: ModelFile; readonly embedding: ModelFile & UpOptions['embedding'] };
+    readonly models: UpModels;
   },
 ): StartConfigInput => {
   const { shardId, index } = given;
@@ -137,12 +142,18 @@ const configOf = (
         chatModel: given.models.chat,
         embeddingModel: given.models.embedding,
       },
-      engine: { checkMemory: options.checksMemory, ...remoteEngine(options) },
+      engine: {
+        checkMemory: options.checksMemory,
+        idleUnloadMs: options.idleUnloadMs,
+        ...(options.memoryBudgetBytes !== undefined && { memoryBudgetBytes: options.memoryBudgetBytes }),
+        ...remoteEngine(options),
+      },
       process: {
         shardId,
         httpPort: options.port + index,
         rpcPort: options.port + 100 + index,
         gpuLayers: options.gpuLayers,
+        models: [...given.models.served],
         adapters: given.adapters,
         acceptEmptyStore: options.acceptEmptyStore,
       },

@@ -5,7 +5,7 @@ import { responses } from '../responses.js';
 
 /**
  * GET /v1/models: the models that living shards serve, `default`, and their adapters with the model they belong to as `parent`; a domain
- * lists the contents and scales that are announced under it.
+ * lists the contents and scales that are announced under it. `loaded`: one of the shards answers with it at once.
  */
 export function modelListRoutes(parts: { readonly topology: () => TopologyView }): readonly Route[] {
   const style = 'openai' as const;
@@ -28,7 +28,10 @@ export function modelListRoutes(parts: { readonly topology: () => TopologyView }
 /** A domain that is called as a model is not listed: the model answers to that name. */
 const modelsOf = (members: readonly TopologyMember[]) => {
   const common = { object: 'model', created: 0, owned_by: 'ostraka' };
-  const names = new Set(['default', ...members.flatMap(({ models }) => models.map(({ name }) => name))]);
+  const served = members.flatMap(({ models, ready }) => models.map(({ name, loaded }) => ({ name, loaded: ready && loaded !== false })));
+  const names = new Set(['default', ...served.map(({ name }) => name)]);
+  const isLoaded = (id: string): boolean =>
+    id === 'default' ? members.some(({ ready }) => ready) : served.some(({ name, loaded }) => name === id && loaded);
   const parents = new Map(
     members.flatMap(({ announcements, models }) =>
       announcements.map(
@@ -38,7 +41,7 @@ const modelsOf = (members: readonly TopologyMember[]) => {
   );
   const adapters = [...parents].filter(([domain]) => !names.has(domain));
   return [
-    ...[...names].map((id) => ({ id, ...common })),
+    ...[...names].map((id) => ({ id, ...common, loaded: isLoaded(id) })),
     ...adapters.map(([id, parent]) => ({ id, ...common, parent, adapters: adaptersOf(id, members) })),
   ];
 };

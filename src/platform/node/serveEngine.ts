@@ -54,16 +54,23 @@ function endWith(thrown: unknown): void {
   send({ kind: 'failed', error }, () => process.exit(1));
 }
 
-/** One token, and one vector or score: the first request then meets touched weights and reserved graphs. */
+/** One token, and one vector or score, of what it has: the first request then meets touched weights and reserved graphs. */
 async function warmUp(service: ModelService): Promise<void> {
   const { signal } = new AbortController();
+  const models = service.models();
+  if (models.some(({ kind }) => kind === 'chat')) await warmUpChat(service, signal);
+  const embedding = models.find(({ kind }) => kind === 'embedding');
+  if (embedding === undefined) return;
+  const text = { requestId: 'warm-up', model: 'default' };
+  if (embedding.crossEncoder) await service.rerank({ ...text, query: 'Hello', documents: ['Hello'], method: 'crossEncoder' }, signal);
+  else await service.embed({ ...text, texts: ['Hello'] }, signal);
+}
+
+async function warmUpChat(service: ModelService, signal: AbortSignal): Promise<void> {
   const sampling = { ...plainSampling, tokensMax: 2 };
   const messages = [{ role: 'user' as const, content: 'Hello' }];
   const request = { requestId: 'warm-up', model: 'default', messages, sampling, priority: 'normal' as const };
   for await (const event of service.generate(request, signal)) if (event.kind === 'finished') break;
-  const text = { requestId: 'warm-up', model: 'default' };
-  if (!service.models().some(({ crossEncoder }) => crossEncoder)) await service.embed({ ...text, texts: ['Hello'] }, signal);
-  else await service.rerank({ ...text, query: 'Hello', documents: ['Hello'], method: 'crossEncoder' }, signal);
 }
 
 class EngineServer {
