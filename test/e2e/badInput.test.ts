@@ -67,7 +67,13 @@ describe('bad input: the exact error, nothing changed, the next request works', 
     ['RETURN FOO(1)', undefined, 400, 1540, 'unknown function FOO() at 1:8'],
     ['RETURN LENGHT([1])', undefined, 400, 1540, 'unknown function LENGHT(), did you mean LENGTH()?, at 1:8'],
     ['FOR d IN nowhere RETURN d', undefined, 404, 1203, 'collection or view not found: nowhere'],
-    ["RETURN INFER 'nope' 'hi' OPTIONS {on_error: 'fail'}", undefined, 404, 8103, 'no shard serves a chat model nope'],
+    [
+      "RETURN INFER 'nope' 'hi' OPTIONS {on_error: 'fail'}",
+      undefined,
+      404,
+      8103,
+      'no shard serves a chat model nope; served are default, smollm2-135m-instruct',
+    ],
     [
       "RETURN INFER 'default' 'hi' OPTIONS {max_tokens: 'x'}",
       undefined,
@@ -257,7 +263,7 @@ describe('bad input: the exact error, nothing changed, the next request works', 
       status: 404,
       body: {
         error: {
-          message: 'no shard serves a chat model nope',
+          message: 'no shard serves a chat model nope; served are default, smollm2-135m-instruct',
           type: 'invalid_request_error',
           param: null,
           code: 'model_unknown',
