@@ -2,34 +2,28 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EngineOptions, EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
 import { modelServiceConformance } from '../../../src/platform/conformance/modelServiceConformance.js';
 import {
   type EngineConfig,
   type EngineProgress,
   type GenerateEvent,
-  type GenerateRequest,
   idleLoad,
   type LaunchedEngine,
   type ModelDescription,
-  plainSampling,
 } from '../../../src/platform/index.js';
 import { ChildEngineLauncher, NodeClock, PinoLogger, PrometheusMetrics, readModelDescription } from '../../../src/platform/node/index.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
+import { testPrompts } from './testPrompts.js';
 
 const engineMainPath = 'dist/src/cli/engineMain.js';
 const { signal } = new AbortController();
 const clock = new NodeClock();
 
-const request = (content: string, tokensMax = 24): GenerateRequest => ({
-  requestId: 'test',
-  model: 'default',
-  messages: [{ role: 'user', content }],
-  sampling: { ...plainSampling, tokensMax },
-  priority: 'normal',
-});
+const { known, request: requestOf } = testPrompts;
+const request = (content: string, tokensMax = 24) => requestOf(content, { tokensMax });
 
 const textOf = async (events: AsyncIterable<GenerateEvent>): Promise<string> => {
   let text = '';
@@ -63,14 +57,6 @@ describe('an engine in a child process (R18)', () => {
     launched = undefined;
   });
 
-  const supervise = async (overrides: Partial<EngineOptions> = {}): Promise<EngineSupervisor> => {
-    const logger = PinoLogger.open({ level: 'error', destination: 2 });
-    const options = engineOptions.parse(overrides);
-    supervisor = new EngineSupervisor({ launcher, config, options, clock, logger, metrics: new PrometheusMetrics() });
-    await supervisor.start(signal);
-    return supervisor;
-  };
-
   it.runIf(process.platform === 'linux')(
     'tells how far it is while it starts, and then holds no more than 1.15 times the memory that was estimated',
     async () => {
@@ -90,102 +76,68 @@ describe('an engine in a child process (R18)', () => {
     },
   );
 
-  it('answers generation, embedding and counting over the channel, with errors by code', async () => {
-    launched = await launcher.launch(config, signal);
-    const { modelService } = launched;
-    expect(modelService.models().map(({ kind }) => kind)).toEqual(['chat', 'embedding']);
-    expect(await textOf(modelService.generate(request('What is 17 times 3?'), signal))).toContain('51');
-    const { vectors } = await modelService.embed({ requestId: 'e', model: 'default', texts: ['one', 'two'] }, signal);
-    const ranking = { requestId: 'r', model: 'default', query: 'one', documents: ['two', 'one'], method: 'embedding' as const };
-    const { scores } = await modelService.rerank(ranking, signal);
-    expect(scores[1]).toBeGreaterThan(scores[0] as number);
-    await expect(modelService.rerank({ ...ranking, method: 'crossEncoder' }, signal)).rejects.toMatchObject({ code: 'MODEL_KIND_WRONG' });
-    expect(vectors.map(({ length }) => length)).toEqual([384, 384]);
-    const tokens = await modelService.tokenize('default', 'one two three', signal);
-    expect(tokens).toHaveLength(3);
-    expect(await modelService.detokenize('default', tokens, signal)).toBe('one two three');
-    await expect(modelService.embed({ requestId: 'e', model: 'other', texts: [] }, signal)).rejects.toMatchObject({
-      code: 'MODEL_UNKNOWN',
+  // One child for all of these; the last of them ends it.
+  describe('while one child lives', () => {
+    let child: LaunchedEngine;
+    beforeAll(async () => {
+      child = await launcher.launch(config, signal);
     });
-    const tooLong = { code: 'CONTEXT_LENGTH_EXCEEDED', data: { tokensMax: 24, contextTokensMax: 512 } };
-    await expect(textOf(modelService.generate(request('word '.repeat(600)), signal))).rejects.toMatchObject(tooLong);
-    const unknown = { ...request('hi'), adapter: { digest: 'f'.repeat(64), scale: 1 } };
-    await expect(textOf(modelService.generate(unknown, signal))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
-    await expect(modelService.loadAdapter({ path: config.embeddingModel.path, scale: 1 }, signal)).rejects.toMatchObject({
-      code: 'ADAPTER_INVALID',
+    afterAll(() => child.stop());
+
+    it('answers generation, embedding and counting over the channel, with errors by code', async () => {
+      const { modelService } = child;
+      expect(modelService.models().map(({ kind }) => kind)).toEqual(['chat', 'embedding']);
+      expect(await textOf(modelService.generate(request(known), signal))).toContain('51');
+      const { vectors } = await modelService.embed({ requestId: 'e', model: 'default', texts: ['one', 'two'] }, signal);
+      const ranking = { requestId: 'r', model: 'default', query: 'one', documents: ['two', 'one'], method: 'embedding' as const };
+      const { scores } = await modelService.rerank(ranking, signal);
+      expect(scores[1]).toBeGreaterThan(scores[0] as number);
+      await expect(modelService.rerank({ ...ranking, method: 'crossEncoder' }, signal)).rejects.toMatchObject({ code: 'MODEL_KIND_WRONG' });
+      expect(vectors.map(({ length }) => length)).toEqual([384, 384]);
+      const tokens = await modelService.tokenize('default', 'one two three', signal);
+      expect(tokens).toHaveLength(3);
+      expect(await modelService.detokenize('default', tokens, signal)).toBe('one two three');
+      await expect(modelService.embed({ requestId: 'e', model: 'other', texts: [] }, signal)).rejects.toMatchObject({
+        code: 'MODEL_UNKNOWN',
+      });
+      const tooLong = { code: 'CONTEXT_LENGTH_EXCEEDED', data: { tokensMax: 24, contextTokensMax: 512 } };
+      await expect(textOf(modelService.generate(request('word '.repeat(600)), signal))).rejects.toMatchObject(tooLong);
+      const unknown = { ...request('hi'), adapter: { digest: 'f'.repeat(64), scale: 1 } };
+      await expect(textOf(modelService.generate(unknown, signal))).rejects.toMatchObject({ code: 'ADAPTER_UNKNOWN' });
+      await expect(modelService.loadAdapter({ path: config.embeddingModel.path, scale: 1 }, signal)).rejects.toMatchObject({
+        code: 'ADAPTER_INVALID',
+      });
+    });
+
+    it('frees the sequence of an aborted request', async () => {
+      const { modelService } = child;
+      const abort = new AbortController();
+      const events = modelService.generate(request('Tell me a long story.', 300), abort.signal);
+      for (let event = await events[Symbol.asyncIterator]().next(); event.value?.kind !== 'text'; )
+        event = await events[Symbol.asyncIterator]().next();
+      abort.abort();
+      await expect(textOf(events)).rejects.toMatchObject({ code: 'CANCELLED' });
+      await clock.sleep(400); // a step, and the next load report
+      expect(modelService.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
+    });
+
+    it('fails what was in flight with ENGINE_LOST when the child is killed', async () => {
+      const { modelService, pid, exited } = child;
+      const failing = expect(textOf(modelService.generate(request('Tell me a long story.', 300), signal))).rejects.toMatchObject({
+        code: 'ENGINE_LOST',
+        retryable: true,
+      });
+      await clock.sleep(200);
+      process.kill(pid, 'SIGKILL');
+      await failing;
+      expect((await exited).reason).toContain('SIGKILL');
+      await expect(textOf(modelService.generate(request('hi'), signal))).rejects.toMatchObject({ code: 'ENGINE_LOST' });
     });
   });
 
   it('refuses a model that is not what its digest says', async () => {
     const wrong = { ...config, chatModel: { ...config.chatModel, digest: '0'.repeat(64) } };
     await expect(launcher.launch(wrong, signal)).rejects.toMatchObject({ code: 'MODEL_INVALID' });
-  });
-
-  it('frees the sequence of an aborted request', async () => {
-    launched = await launcher.launch(config, signal);
-    const { modelService } = launched;
-    const abort = new AbortController();
-    const events = modelService.generate(request('Tell me a long story.', 300), abort.signal);
-    for (let event = await events[Symbol.asyncIterator]().next(); event.value?.kind !== 'text'; )
-      event = await events[Symbol.asyncIterator]().next();
-    abort.abort();
-    await expect(textOf(events)).rejects.toMatchObject({ code: 'CANCELLED' });
-    await clock.sleep(400); // a step, and the next load report
-    expect(modelService.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
-  });
-
-  it('fails what was in flight with ENGINE_LOST when the child is killed', async () => {
-    launched = await launcher.launch(config, signal);
-    const { modelService, pid, exited } = launched;
-    const failing = expect(textOf(modelService.generate(request('Tell me a long story.', 300), signal))).rejects.toMatchObject({
-      code: 'ENGINE_LOST',
-      retryable: true,
-    });
-    await clock.sleep(200);
-    process.kill(pid, 'SIGKILL');
-    await failing;
-    expect((await exited).reason).toContain('SIGKILL');
-    await expect(textOf(modelService.generate(request('hi'), signal))).rejects.toMatchObject({ code: 'ENGINE_LOST' });
-  });
-
-  it('is back within 5 s after kill -9, with its adapters; requests without text are retried', { timeout: 60_000 }, async () => {
-    const service = await supervise();
-    const adapter = await service.loadAdapter({ path: testAdapters()[0], scale: 1 }, signal);
-    const expected = await textOf(service.generate(request('What is 17 times 3?'), signal));
-    const adapted = { ...request('What is 17 times 3?'), adapter };
-    const expectedAdapted = await textOf(service.generate(adapted, signal));
-    const { enginePid } = service;
-    const startedMs = clock.monotonicMs();
-    const inFlight = textOf(service.generate(request('What is 17 times 3?'), signal));
-    process.kill(enginePid, 'SIGKILL');
-    expect(await inFlight).toBe(expected);
-    expect(clock.monotonicMs() - startedMs).toBeLessThan(5000);
-    expect(service.enginePid).not.toBe(enginePid);
-    expect(await textOf(service.generate(adapted, signal))).toBe(expectedAdapted);
-  });
-
-  it('ends a child that stands still (SIGSTOP) within its beats and starts another; what waited is sent again', async () => {
-    const service = await supervise({ heartbeatIntervalMs: 100, heartbeatsMissedMax: 10 });
-    const expected = await textOf(service.generate(request('What is 17 times 3?'), signal));
-    const { enginePid } = service;
-    process.kill(enginePid, 'SIGSTOP');
-    const startedMs = clock.monotonicMs();
-    expect(await textOf(service.generate(request('What is 17 times 3?'), signal))).toBe(expected);
-    expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000);
-    expect(service.enginePid).not.toBe(enginePid);
-    expect(isRunning(enginePid)).toBe(false);
-  });
-
-  it('answers its beats while it prefills as much as fits: a long prompt is no hang', async () => {
-    const service = await supervise({ heartbeatIntervalMs: 100, heartbeatsMissedMax: 20 });
-    const { enginePid } = service;
-    const long = Array.from({ length: 4 }, (_, i) => request(`${i} ${'word '.repeat(420)}`, 8));
-    const texts = ['one', 'two', 'three'].map((text) => `${text} `.repeat(60));
-    await Promise.all([
-      ...long.map((asked) => textOf(service.generate(asked, signal))),
-      service.embed({ requestId: 'e', model: 'default', texts }, signal),
-    ]);
-    expect(service.enginePid).toBe(enginePid);
   });
 
   it('ends a child whose native call never returns, before it is warm as well as after', async () => {
@@ -216,22 +168,6 @@ describe('an engine in a child process (R18)', () => {
     expect(isRunning(enginePid)).toBe(false);
   });
 
-  it('does not retry a request whose text has begun: ENGINE_LOST', async () => {
-    const service = await supervise();
-    const events = service.generate(request('Tell me a long story.', 300), signal);
-    for await (const event of events) {
-      if (event.kind !== 'text') continue;
-      process.kill(service.enginePid, 'SIGKILL');
-      break;
-    }
-    const lost = async (): Promise<void> => {
-      for await (const event of service.generate(request('Tell me a long story.', 300), signal)) {
-        if (event.kind === 'text' && service.enginePid !== 0) process.kill(service.enginePid, 'SIGKILL');
-      }
-    };
-    await expect(lost()).rejects.toMatchObject({ code: 'ENGINE_LOST' });
-  });
-
   it('ends when its shard is killed', async () => {
     const script = `
       import { ChildEngineLauncher, PinoLogger } from './dist/src/platform/node/index.js';
@@ -250,15 +186,82 @@ describe('an engine in a child process (R18)', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('ends with its supervisor', async () => {
-    const service = await supervise();
-    const { enginePid } = service;
-    process.kill(enginePid, 'SIGINT'); // as a terminal sends to the whole group
-    await clock.sleep(100);
-    expect(isRunning(enginePid)).toBe(true);
-    await service.stop();
-    expect(isRunning(enginePid)).toBe(false);
-    await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+  // One supervisor for all of these; each leaves it with a child that lives, but the last.
+  describe('under its supervisor', () => {
+    let service: EngineSupervisor;
+    beforeAll(async () => {
+      const beats = { heartbeatIntervalMs: 100, heartbeatsMissedMax: 20 };
+      // It starts again and again here, and what waits for it is given time: how long it takes is each test's to say.
+      const options = engineOptions.parse({ ...beats, restartDelayMsMin: 1, readyWaitMsMax: 30_000 });
+      const logger = PinoLogger.open({ level: 'error', destination: 2 });
+      service = new EngineSupervisor({ launcher, config, options, clock, logger, metrics: new PrometheusMetrics() });
+      await service.start(signal);
+    });
+    afterAll(() => service.stop());
+
+    it('is back within 5 s after kill -9, with its adapters; requests without text are retried', { timeout: 60_000 }, async () => {
+      const adapter = await service.loadAdapter({ path: testAdapters()[0], scale: 1 }, signal);
+      const expected = await textOf(service.generate(request(known), signal));
+      const adapted = { ...request(known), adapter };
+      const expectedAdapted = await textOf(service.generate(adapted, signal));
+      const { enginePid } = service;
+      const startedMs = clock.monotonicMs();
+      const inFlight = textOf(service.generate(request(known), signal));
+      process.kill(enginePid, 'SIGKILL');
+      expect(await inFlight).toBe(expected);
+      expect(clock.monotonicMs() - startedMs).toBeLessThan(5000);
+      expect(service.enginePid).not.toBe(enginePid);
+      expect(await textOf(service.generate(adapted, signal))).toBe(expectedAdapted);
+    });
+
+    it('ends a child that stands still (SIGSTOP) within its beats and starts another; what waited is sent again', async () => {
+      const expected = await textOf(service.generate(request(known), signal));
+      const { enginePid } = service;
+      process.kill(enginePid, 'SIGSTOP');
+      const startedMs = clock.monotonicMs();
+      expect(await textOf(service.generate(request(known), signal))).toBe(expected);
+      expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000);
+      expect(service.enginePid).not.toBe(enginePid);
+      expect(isRunning(enginePid)).toBe(false);
+    });
+
+    it('answers its beats while it prefills as much as fits: a long prompt is no hang', async () => {
+      const { enginePid } = service;
+      const long = Array.from({ length: 4 }, (_, i) => request(`${i} ${'word '.repeat(420)}`, 8));
+      const texts = ['one', 'two', 'three'].map((text) => `${text} `.repeat(60));
+      await Promise.all([
+        ...long.map((asked) => textOf(service.generate(asked, signal))),
+        service.embed({ requestId: 'e', model: 'default', texts }, signal),
+      ]);
+      expect(service.enginePid).toBe(enginePid);
+    });
+
+    it('does not retry a request whose text has begun: ENGINE_LOST', async () => {
+      const events = service.generate(request('Tell me a long story.', 300), signal);
+      for await (const event of events) {
+        if (event.kind !== 'text') continue;
+        process.kill(service.enginePid, 'SIGKILL');
+        break;
+      }
+      const lost = async (): Promise<void> => {
+        for await (const event of service.generate(request('Tell me a long story.', 300), signal)) {
+          if (event.kind === 'text' && service.enginePid !== 0) process.kill(service.enginePid, 'SIGKILL');
+        }
+      };
+      await expect(lost()).rejects.toMatchObject({ code: 'ENGINE_LOST' });
+    });
+
+    it('ends with its supervisor', async () => {
+      await textOf(service.generate(request('hi', 1), signal)); // it is back
+      const { enginePid } = service;
+      expect(enginePid).toBeGreaterThan(0);
+      process.kill(enginePid, 'SIGINT'); // as a terminal sends to the whole group
+      await clock.sleep(100);
+      expect(isRunning(enginePid)).toBe(true);
+      await service.stop();
+      expect(isRunning(enginePid)).toBe(false);
+      await expect(service.tokenize('default', 'x', signal)).rejects.toMatchObject({ retryable: true });
+    });
   });
 });
 

@@ -4,28 +4,19 @@ import { NodeClock } from '../../../src/platform/node/index.js';
 import type { AssembledEngine } from '../../../src/shard/index.js';
 import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
+import { testPrompts } from './testPrompts.js';
 
-const greedy: SamplingOptions = { ...plainSampling, tokensMax: 32 };
+const greedy: SamplingOptions = { ...plainSampling, tokensMax: 24 };
 
-const passage =
-  'The harbour office keeps a log of every ship. A ship is entered with its name, its captain, its cargo and the hour of its arrival. ' +
-  'The log is copied to the archive at midnight, where it is kept for thirty years. Only the harbour master may correct an entry. ';
+const { passage, known } = testPrompts;
 
 /** 16 prompts of 40 to about 400 tokens. */
 const questions = Array.from(
   { length: 16 },
-  (_, index) =>
-    `${passage.repeat(index % 6)}${['Who keeps the log?', 'What is 17 times 3?', 'Name a fruit.', 'When is it copied?'][index % 4]}`,
+  (_, index) => `${passage.repeat(index % 6)}${['Who keeps the log?', known, 'Name a fruit.', 'When is it copied?'][index % 4]}`,
 );
 
-const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
-  requestId: 'test',
-  model: 'default',
-  messages: [{ role: 'user', content }],
-  sampling: greedy,
-  priority: 'normal',
-  ...overrides,
-});
+const request = (content: string, overrides: Partial<GenerateRequest> = {}) => testPrompts.request(content, greedy, overrides);
 
 describe('InferenceEngine on SmolLM2-135M', () => {
   const { signal } = new AbortController();
@@ -110,7 +101,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
       presencePenalty: 0.2,
       frequencyPenalty: 0.1,
     };
-    const requests = questions.slice(0, 8).map((question, index) => request(question, { sampling: { ...sampling, seed: index } }));
+    const requests = questions.slice(0, 6).map((question, index) => request(question, { sampling: { ...sampling, seed: index } }));
     const alone = await oneByOne(requests);
     expect(await Promise.all(requests.map(answer))).toEqual(alone);
     const story = (seed: number) => answer(request('Tell me a story.', { sampling: { ...sampling, seed } }));
@@ -125,8 +116,9 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     };
     const plain = await usageOf({ tokensMax: 200 });
     expect(plain?.reason).toBe('stop');
-    expect(await usageOf({ tokensMax: 200, ignoreEnd: true })).toEqual({ reason: 'length', tokens: 200 });
-    expect((await usageOf({ tokensMax: 200, tokensMin: 150 }))?.tokens).toBeGreaterThanOrEqual(150);
+    const more = (plain?.tokens ?? 0) + 20; // beyond where it ends by itself
+    expect(await usageOf({ tokensMax: more, ignoreEnd: true })).toEqual({ reason: 'length', tokens: more });
+    expect((await usageOf({ tokensMax: more + 1, tokensMin: more }))?.tokens).toBeGreaterThanOrEqual(more);
     const first = await firstLogprob('Say hi.');
     expect(await usageOf({ stopTokens: [first.token] })).toEqual({ reason: 'stop', tokens: 0 });
     const banned = await answer(request('Say hi.', { sampling: { ...greedy, logitBias: [{ token: first.token, bias: -100 }] } }));
@@ -135,7 +127,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
 
   it('serves two adapters and the base model at once, each as alone (R21)', { timeout: 120_000 }, async () => {
     const loaded = await Promise.all(testAdapters().map((path) => engine.loadAdapter({ path, scale: 1 }, signal)));
-    const requests = questions.slice(0, 9).map((question, index) => {
+    const requests = questions.slice(0, 6).map((question, index) => {
       const adapter = loaded[index % 3];
       return request(question, adapter && { adapter });
     });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { InferenceOptions } from '../../../src/inference/index.js';
 import { type GenerateEvent, type GenerateRequest, plainSampling, type SamplingOptions } from '../../../src/platform/index.js';
 import { LlamaStepBackend } from '../../../src/platform/node/index.js';
@@ -6,10 +6,9 @@ import type { AssembledEngine } from '../../../src/shard/index.js';
 import { openTestEngine } from './openTestEngine.js';
 import { testAdapters } from './testAdapters.js';
 import { testModels } from './testModels.js';
+import { testPrompts } from './testPrompts.js';
 
-const passage =
-  'The harbour office keeps a log of every ship. A ship is entered with its name, its captain, its cargo and the hour of its arrival. ' +
-  'The log is copied to the archive at midnight, where it is kept for thirty years. Only the harbour master may correct an entry. ';
+const { passage } = testPrompts;
 
 const deferred = () => {
   let resolve: () => void = () => undefined;
@@ -22,18 +21,18 @@ const deferred = () => {
 const greedy: SamplingOptions = { ...plainSampling, tokensMax: 24 };
 const sampled: SamplingOptions = { ...greedy, temperature: 0.9, topP: 0.95, seed: 7 };
 
-const request = (content: string, overrides: Partial<GenerateRequest> = {}): GenerateRequest => ({
-  requestId: 'test',
-  model: 'default',
-  messages: [{ role: 'user', content }],
-  sampling: greedy,
-  priority: 'normal',
-  ...overrides,
-});
+const request = (content: string, { sampling = greedy, ...overrides }: Partial<GenerateRequest> = {}) =>
+  testPrompts.request(content, sampling, overrides);
 
 describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
   const { signal } = new AbortController();
   const engines: AssembledEngine[] = [];
+  /** Keeps no rows of what it has answered. */
+  let cold: AssembledEngine;
+  beforeAll(() => {
+    cold = openTestEngine({ sequences: 4, contextTokens: 1536 }, { prefixTokensMin: 100_000, kvStoreBytesMax: 0 });
+  });
+  afterAll(() => cold.close(new Error('test is over')));
   afterEach(async () => {
     for (const engine of engines.splice(0)) await engine.close(new Error('test is over'));
   });
@@ -56,12 +55,12 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
   it('answers from cached rows exactly as from cold ones: greedy, sampled, each scale of an adapter by itself', {
     timeout: 240_000,
   }, async () => {
-    const [cold, warm] = [open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine, open({}).engine];
+    const warm = open({}).engine;
     const [path] = testAdapters();
     const load = (engine: AssembledEngine) => Promise.all([1, 0.5].map((scale) => engine.loadAdapter({ path, scale }, signal)));
     const [first, second] = await load(cold);
     await load(warm);
-    const questions = ['Who keeps the log?', 'When is it copied?', 'Who may correct it?'].map((one) => `${passage.repeat(4)}${one}`);
+    const questions = ['Who keeps the log?', 'When is it copied?'].map((one) => `${passage.repeat(3)}${one}`);
     const asked = [undefined, first, second].flatMap((adapter) =>
       questions.flatMap((question) => [greedy, sampled].map((sampling) => request(question, { sampling, ...(adapter && { adapter }) }))),
     );
@@ -76,7 +75,7 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
       cached.push(got.cachedTokens);
     }
     // The first of each adapter is cold: no adapter reuses another's rows.
-    for (const [i, tokens] of cached.entries()) expect(tokens > 0).toBe(i % 6 !== 0);
+    for (const [i, tokens] of cached.entries()) expect(tokens > 0).toBe(i % 4 !== 0);
     const together = await Promise.all(asked.map((one) => answer(warm, one)));
     expect(together.map(({ text }) => text)).toEqual(texts);
   });
@@ -86,13 +85,12 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
   }, async () => {
     const asked = [1, 3, 2, 1].map((times, i) =>
       request(`${passage.repeat(times)}What does the office keep?`, {
-        sampling: { ...(i % 2 ? sampled : greedy), tokensMax: 48, ignoreEnd: true },
+        sampling: { ...(i % 2 ? sampled : greedy), tokensMax: 32, ignoreEnd: true },
         priority: i < 2 ? 'low' : 'high',
       }),
     );
-    const undisturbed = open({ prefixTokensMin: 100_000, kvStoreBytesMax: 0 }).engine;
     const expected: string[] = [];
-    for (const one of asked) expected.push((await answer(undisturbed, one)).text);
+    for (const one of asked) expected.push((await answer(cold, one)).text);
     for (const kvStoreBytesMax of [268_435_456, 0]) {
       const { engine } = open({ kvStoreBytesMax, prefixTokensMin: 100_000 }, 2);
       const decoding = asked.slice(0, 2).map(() => deferred());

@@ -14,9 +14,18 @@ export function testFile(variable: string): string {
   return path;
 }
 
+const digests = new Map<string, string>();
+
+/** Computed once a process: the files have more than a hundred megabytes. */
+const digestOf = (path: string): string => {
+  const digest = digests.get(path) ?? createHash('sha256').update(readFileSync(path)).digest('hex');
+  digests.set(path, digest);
+  return digest;
+};
+
 const modelOf = (variable: string, name: string): TestModel => {
   const path = testFile(variable);
-  return { name, path, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
+  return { name, path, digest: digestOf(path) };
 };
 
 /** The default models with real weights. */
