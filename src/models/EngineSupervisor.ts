@@ -1,4 +1,4 @@
-import { OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
+import { type OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
 import {
   type AdapterIdentity,
   adapterKey,
@@ -29,10 +29,12 @@ import {
 import { CrashSuspects } from './CrashSuspects.js';
 import { describeProgress } from './describeProgress.js';
 import { EngineHeartbeat } from './EngineHeartbeat.js';
+import { isLost } from './isLost.js';
 import { lazyDigest } from './lazyDigest.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
 import type { EngineOptions } from './options.js';
 import { QueueTimes } from './QueueTimes.js';
+import { WantedAdapters } from './WantedAdapters.js';
 
 export interface EngineSupervisorParts {
   readonly launcher: EngineLauncher;
@@ -48,11 +50,6 @@ export type EngineChange =
   | { readonly kind: 'up'; readonly pid: number }
   | { readonly kind: 'down'; readonly reason: string }
   | { readonly kind: 'adapters' };
-
-interface WantedAdapter {
-  readonly path: string;
-  readonly adapter: LoadedAdapter;
-}
 
 /** A request on an engine. */
 interface Run {
@@ -84,8 +81,7 @@ export class EngineSupervisor implements ModelService {
   readonly #suspects: CrashSuspects;
   /** Requests that each engine runs, or ran when it was lost. */
   readonly #runs = new WeakMap<LaunchedEngine, Set<Run>>();
-  /** By key: digest and scale. */
-  readonly #adapters = new Map<string, WantedAdapter>();
+  readonly #adapters: WantedAdapters;
   readonly #listeners = new Set<(change: EngineChange) => void>();
   #gate: Gate = makeGate();
   #engine: LaunchedEngine | undefined;
@@ -100,6 +96,7 @@ export class EngineSupervisor implements ModelService {
     this.#metrics = declareEngineMetrics(parts.metrics);
     this.#queueTimes = new QueueTimes(parts.options);
     this.#suspects = new CrashSuspects(parts.options);
+    this.#adapters = new WantedAdapters({ logger: parts.logger, onDropped: () => this.#tell({ kind: 'adapters' }) });
   }
 
   /**
@@ -214,15 +211,14 @@ export class EngineSupervisor implements ModelService {
     signal: AbortSignal,
   ): Promise<LoadedAdapter> {
     const loaded = await this.#retrying(signal, (service) => service.loadAdapter(adapter, signal));
-    this.#adapters.set(adapterKey(loaded), { path: adapter.path, adapter: loaded });
+    this.#adapters.add(adapter.path, loaded);
     this.#tell({ kind: 'adapters' });
     return loaded;
   }
 
   async unloadAdapter(adapter: AdapterIdentity, signal: AbortSignal): Promise<void> {
-    const key = adapterKey(adapter);
     const data = { adapterDigest: adapter.digest };
-    if (!this.#adapters.delete(key)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${key} is loaded`, { data });
+    if (!this.#adapters.remove(adapter)) throw platformError('ADAPTER_UNKNOWN', `no adapter ${adapterKey(adapter)} is loaded`, { data });
     this.#tell({ kind: 'adapters' });
     const engine = this.#engine;
     if (engine === undefined) return; // the next one does not serve it
@@ -236,7 +232,7 @@ export class EngineSupervisor implements ModelService {
 
   /** Adapters that are loaded, or will be again before the next engine answers. */
   adapters(): readonly LoadedAdapter[] {
-    return [...this.#adapters.values()].map(({ adapter }) => adapter);
+    return this.#adapters.list();
   }
 
   load(): LoadReport {
@@ -420,37 +416,18 @@ export class EngineSupervisor implements ModelService {
   async #launchWithAdapters(): Promise<LaunchedEngine> {
     const { signal } = this.#stopping;
     const engine = await this.#launch(signal);
-    for (const [key, { path, adapter }] of this.#adapters) {
-      try {
-        await engine.modelService.loadAdapter({ path, scale: adapter.scale, digest: adapter.digest }, signal);
-      } catch (thrown) {
-        if (isLost(thrown) || signal.aborted) {
-          await engine.stop();
-          throw thrown;
-        }
-        this.#dropAdapter(key, thrown);
-      }
+    try {
+      await this.#adapters.loadInto(engine, signal);
+    } catch (error) {
+      await engine.stop();
+      throw error;
     }
-    await this.#freeUnwanted(engine, signal);
     if (signal.aborted) {
       await engine.stop();
       throw toAbortError(signal);
     }
     this.#up(engine);
     return engine;
-  }
-
-  /** What was unloaded while the engine loaded it. Each turn frees one; what is loaded anew waits for the engine to be up. */
-  async #freeUnwanted({ modelService }: LaunchedEngine, signal: AbortSignal): Promise<void> {
-    const unwanted = () => modelService.adapters().find((adapter) => !this.#adapters.has(adapterKey(adapter)));
-    for (let adapter = unwanted(); adapter !== undefined; adapter = unwanted()) await modelService.unloadAdapter(adapter, signal);
-  }
-
-  #dropAdapter(key: string, thrown: unknown): void {
-    const { code, message } = toOstrakaError(thrown);
-    this.#parts.logger.error('engine.adapter_lost', { adapter: key, code, message });
-    this.#adapters.delete(key);
-    this.#tell({ kind: 'adapters' });
   }
 
   #up(engine: LaunchedEngine): void {
@@ -484,10 +461,6 @@ export class EngineSupervisor implements ModelService {
     if (this.#stopping.signal.aborted) return;
     this.#publishTimer = this.#parts.clock.setTimer(this.#parts.options.loadPublishMs, () => this.#publish());
   }
-}
-
-function isLost(error: unknown): error is OstrakaError {
-  return error instanceof OstrakaError && error.code === 'ENGINE_LOST';
 }
 
 function makeGate(): Gate {
