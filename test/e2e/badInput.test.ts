@@ -21,8 +21,13 @@ interface ErrorBody {
       };
 }
 
+let cluster: LocalCluster;
+beforeAll(async () => {
+  cluster = await LocalCluster.start({ shards: 1, args: ['--sequences', '4', '--context', '512'] });
+});
+afterAll(() => cluster?.stop());
+
 describe('bad input: the exact error, nothing changed, the next request works', () => {
-  let cluster: LocalCluster;
   let url: string;
   const request = async (
     method: string,
@@ -43,13 +48,9 @@ describe('bad input: the exact error, nothing changed, the next request works', 
   const rows = async (): Promise<unknown> => ((await query('FOR d IN things SORT d._key RETURN d')).body as { result?: unknown }).result;
 
   beforeAll(async () => {
-    cluster = await LocalCluster.start({ shards: 1, args: ['--sequences', '4', '--context', '512'] });
     url = cluster.shards[0]?.url ?? '';
     await request('POST', '/_api/collection', { name: 'things' });
     await request('POST', '/_api/document/things', { _key: 'one', n: 1 });
-  });
-  afterAll(async () => {
-    await cluster?.stop();
   });
 
   it.each([
@@ -494,27 +495,22 @@ describe('bad starts: one clear line and exit code 1', () => {
   });
 
   it('a data folder in use, and a taken port', async () => {
-    const cluster = await LocalCluster.start({ shards: 1, args: ['--sequences', '2', '--context', '256'] });
-    try {
-      const used = run('up', '--data', cluster.dataFolder, '--port', '41100');
-      const inUse = / is used by process \d+: stop it, or choose another folder \[DATA_FOLDER_IN_USE\]\n$/;
-      expect(used).toMatchObject({ status: 1, stderr: expect.stringMatching(inUse) });
-      const taken = run('up', '--data', join(folder, 'other'), '--port', String(cluster.port));
-      const portTaken = `ostraka: port ${cluster.port} is taken: choose another with --port, or stop the program that uses it [PORT_IN_USE]\n`;
-      expect(taken).toMatchObject({ status: 1, stderr: portTaken });
-      const ports = (data: string) => {
-        const { stdout } = run('doctor', '--json', '--data', data, '--port', String(cluster.port), '--shards', '1');
-        return (JSON.parse(stdout) as { readonly check: string }[]).find(({ check }) => check === 'ports');
-      };
-      expect(ports(cluster.dataFolder)).toMatchObject({
-        state: 'ok',
-        found: expect.stringContaining('the running cluster of this data folder'),
-      });
-      expect(ports(join(folder, 'other'))).toMatchObject({ state: 'warning', found: expect.stringContaining('another Ostraka cluster') });
-      expect((await fetch(`${cluster.shards[0]?.url}/health/live`)).status).toBe(200);
-    } finally {
-      await cluster.stop();
-    }
+    const used = run('up', '--data', cluster.dataFolder, '--port', '41100');
+    const inUse = / is used by process \d+: stop it, or choose another folder \[DATA_FOLDER_IN_USE\]\n$/;
+    expect(used).toMatchObject({ status: 1, stderr: expect.stringMatching(inUse) });
+    const taken = run('up', '--data', join(folder, 'other'), '--port', String(cluster.port));
+    const portTaken = `ostraka: port ${cluster.port} is taken: choose another with --port, or stop the program that uses it [PORT_IN_USE]\n`;
+    expect(taken).toMatchObject({ status: 1, stderr: portTaken });
+    const ports = (data: string) => {
+      const { stdout } = run('doctor', '--json', '--data', data, '--port', String(cluster.port), '--shards', '1');
+      return (JSON.parse(stdout) as { readonly check: string }[]).find(({ check }) => check === 'ports');
+    };
+    expect(ports(cluster.dataFolder)).toMatchObject({
+      state: 'ok',
+      found: expect.stringContaining('the running cluster of this data folder'),
+    });
+    expect(ports(join(folder, 'other'))).toMatchObject({ state: 'warning', found: expect.stringContaining('another Ostraka cluster') });
+    expect((await fetch(`${cluster.shards[0]?.url}/health/live`)).status).toBe(200);
   });
 
   it('a model file that is truncated or no model', async () => {
