@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 const common = { pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 60_000 };
 
-// Groups run one after the other. Unit tests share both cores, and so do those of the simulator, of which only one file is long; engines and
-// the processes of an end-to-end test run alone.
+// Groups run one after the other. Unit tests share both cores; engines, the simulator, which measures its CPU time, and the processes of an
+// end-to-end test run alone.
 const group = (groupOrder: number, maxWorkers: number) => ({ ...common, maxWorkers, sequence: { groupOrder } });
 
 export default defineConfig({
@@ -20,7 +20,7 @@ export default defineConfig({
         },
       },
       // A run makes much short-lived garbage: a larger young space collects it seldom.
-      { test: { ...group(2, 2), name: 'sim', include: ['sim/**/*.test.ts'], execArgv: ['--max-semi-space-size=64'] } },
+      { test: { ...group(2, 1), name: 'sim', include: ['sim/**/*.test.ts'], execArgv: ['--max-semi-space-size=64'] } },
       {
         test: {
           ...group(3, 1),
