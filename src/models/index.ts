@@ -9,6 +9,9 @@ export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
 export { estimateConfigMemory } from './estimateConfigMemory.js';
 export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';
 export { gguf } from './gguf.js';
+export type { HubModel } from './HubModel.js';
+export { type HubCache, type HubFetch, HubPuller } from './HubPuller.js';
+export { isHubName } from './isHubName.js';
 export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
 export { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
 export {

@@ -3,6 +3,7 @@ import { access, readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { describeBytes } from '../../base/index.js';
+import type { KnownModel } from '../../models/index.js';
 import { hashFile } from '../../platform/node/index.js';
 import { dataFormat } from '../dataFormat.js';
 import { dataFolderFinding } from '../doctor/dataFolderFinding.js';
@@ -123,15 +124,12 @@ const modelFiles = async (): Promise<readonly Finding[]> => {
   const models = await openModelRegistry().list();
   return Promise.all(
     models.map(async ({ name, path, digest, isThere, origin }): Promise<Finding> => {
-      const isPinned = origin === 'pinned';
       if (!isThere)
         return {
           check: 'model',
           state: 'warning',
-          found: `${name} is ${isPinned ? 'not fetched' : 'gone'}`,
-          advice: isPinned
-            ? '`ostraka model pull` fetches it; `up` does so by itself'
-            : `import it again, or \`ostraka model remove ${name}\``,
+          found: `${name} is ${origin === 'pinned' ? 'not fetched' : 'gone'}`,
+          advice: adviceFor(name, origin),
         };
       const isWhole = (await hashFile(path)) === digest;
       return {
@@ -142,6 +140,11 @@ const modelFiles = async (): Promise<readonly Finding[]> => {
       };
     }),
   );
+};
+
+const adviceFor = (name: string, origin: KnownModel['origin']): string => {
+  if (origin === 'imported') return `import it again, or \`ostraka model remove ${name}\``;
+  return `\`ostraka model pull${origin === 'hub' ? ` ${name}` : ''}\` fetches it; \`up\` does so by itself`;
 };
 
 const dataFolderState = async (folder: string, running: RunningCluster | undefined): Promise<Finding> => {
