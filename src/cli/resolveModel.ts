@@ -5,7 +5,7 @@ import { checkModelFile } from '../platform/node/index.js';
 import { cliError } from './errors.js';
 import { isModelFile } from './isModelFile.js';
 import { pullModel } from './pullModel.js';
-import type { ModelFile } from './up/prepareShards.js';
+import type { ModelFile } from './up/ModelFile.js';
 
 /** A model by file, or by name from the registry or a hub, fetched first if it is not in the cache. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID, those of ModelRegistry.ensure. */
 export async function resolveModel(request: {

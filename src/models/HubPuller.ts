@@ -2,7 +2,7 @@ import type { OstrakaError } from '../base/index.js';
 import { type HubDownload, type ModelHub, platformError } from '../platform/index.js';
 import { chooseHubFile } from './chooseHubFile.js';
 import type { HubModel } from './HubModel.js';
-import type { ModelWork } from './ModelRegistry.js';
+import type { ModelWork } from './ModelWork.js';
 import { parseHubName } from './parseHubName.js';
 import { planPull } from './planPull.js';
 import { writeHubName } from './writeHubName.js';

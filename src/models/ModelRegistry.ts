@@ -4,6 +4,7 @@ import type { HubModel } from './HubModel.js';
 import type { HubCache, HubPuller } from './HubPuller.js';
 import { isHubName } from './isHubName.js';
 import type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
+import type { ModelWork } from './ModelWork.js';
 import type { PinnedModel } from './PinnedModel.js';
 import { parseHubName } from './parseHubName.js';
 import { writeHubName } from './writeHubName.js';
@@ -12,19 +13,6 @@ export interface InstalledModel {
   readonly name: string;
   readonly path: string;
   readonly digest: string;
-}
-
-/** Progress of something over a second (R38). `done` and `total` in bytes. */
-export interface ModelProgress {
-  readonly model: string;
-  readonly phase: 'download' | 'prepare' | 'verify' | 'copy';
-  readonly done: number;
-  readonly total: number;
-}
-
-export interface ModelWork {
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: ModelProgress) => void;
 }
 
 /** Files of models on this machine. `make` and `keep` write under another name first: a name always holds a whole file. */
@@ -86,6 +74,11 @@ export class ModelRegistry {
     }));
     const fetched = (await this.#cache.fetched()).map(asKnown);
     return Promise.all([...pinned, ...imported, ...fetched].map((model) => this.#known(model)));
+  }
+
+  /** Whether a name is known, its file here or not. */
+  async has(name: string): Promise<boolean> {
+    return (await this.list()).some((model) => isNamed(model, name));
   }
 
   /** A model by name, `default` of a kind included. Errors: MODEL_UNKNOWN. */

@@ -14,14 +14,14 @@ export { type HubCache, type HubFetch, HubPuller } from './HubPuller.js';
 export { isHubName } from './isHubName.js';
 export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
 export { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
+export type { ModelProgress } from './ModelProgress.js';
 export {
   type InstalledModel,
   type ModelCache,
-  type ModelProgress,
   ModelRegistry,
   type ModelVerdict,
-  type ModelWork,
 } from './ModelRegistry.js';
+export type { ModelWork } from './ModelWork.js';
 export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';

@@ -6,10 +6,7 @@ import { openModelRegistry } from '../openModelRegistry.js';
 import { resolveModel } from '../resolveModel.js';
 import { showModelProgress } from '../showModelProgress.js';
 import { parseServed } from './parseServed.js';
-import type { ModelFile } from './prepareShards.js';
-
-/** A model that shards serve beside their own. */
-export type ServedFile = ModelFile & { readonly kind: 'chat' | 'embedding' };
+import type { ServedFile } from './ServedFile.js';
 
 /** The models of `--serve`, found or fetched. `taken`: names that mean another model. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID. */
 export async function resolveServed(
@@ -36,10 +33,10 @@ interface Work {
 /** Of what kind a model of a hub is, its file tells. */
 const ofName = async (model: string, work: Work): Promise<ServedFile> => {
   const registry = openModelRegistry(work);
-  const isKnown = !isHubName(model) || (await registry.list()).some(({ name }) => name === model);
-  const { kind } = isKnown
-    ? await registry.find(model)
-    : await showModelProgress((onProgress) => registry.pull({ name: model, overwrite: false, signal: work.signal, onProgress }));
+  const { kind } =
+    !isHubName(model) || (await registry.has(model))
+      ? await registry.find(model)
+      : await showModelProgress((onProgress) => registry.pull({ name: model, overwrite: false, signal: work.signal, onProgress }));
   return { ...(await resolveModel({ nameOrFile: model, kind, ...work })), kind };
 };
 
