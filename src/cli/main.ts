@@ -242,6 +242,11 @@ const buildProgram = async (): Promise<Command> => {
     .option('--data <folder>', 'data folder', 'ostraka-data')
     .option('--port <port>', 'HTTP port of the first shard', integer(1, 65_000), 8529)
     .option('--shards <count>', 'shard processes', integer(1, 64), 3)
+    .option('--model <name|file>', 'chat model, as of `up`', 'default')
+    .option('--embedding-model <name|file>', 'embedding model, as of `up`', 'default')
+    .option('--serve <[name=]name|file>', 'a further model, as of `up`; repeatable', collect, [])
+    .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
+    .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
     .option('--json', 'print JSON', false)
     .action(async (options) => (await import('./commands/doctorCommand.js')).doctorCommand(options));
 

@@ -7,7 +7,7 @@ export { EnginePool, type EnginePoolParts, type PoolChange } from './EnginePool.
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
 export { estimateConfigMemory } from './estimateConfigMemory.js';
-export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';
+export { type EngineMemory, estimateEngineMemory, type ModelFigures } from './estimateEngineMemory.js';
 export { gguf } from './gguf.js';
 export type { HubModel } from './HubModel.js';
 export { type HubCache, type HubFetch, HubPuller } from './HubPuller.js';
