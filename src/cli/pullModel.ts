@@ -6,7 +6,8 @@ import { showModelProgress } from './showModelProgress.js';
 export async function pullModel(request: {
   readonly name: string;
   readonly kind: ModelKind;
+  readonly hub?: string | undefined;
   readonly signal: AbortSignal;
 }): Promise<InstalledModel> {
-  return showModelProgress((onProgress) => openModelRegistry().ensure({ ...request, onProgress }));
+  return showModelProgress((onProgress) => openModelRegistry(request).ensure({ ...request, onProgress }));
 }

@@ -5,16 +5,17 @@ import { checkModelFile } from '../platform/node/index.js';
 import { cliError } from './errors.js';
 import { isModelFile } from './isModelFile.js';
 import { pullModel } from './pullModel.js';
-import type { ModelFile } from './up/prepareShards.js';
+import type { ModelFile } from './up/ModelFile.js';
 
-/** A model by file, or by name from the registry, fetched first if it is not in the cache. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID. */
+/** A model by file, or by name from the registry or a hub, fetched first if it is not in the cache. Errors: USAGE, MODEL_UNKNOWN, MODEL_INVALID, those of ModelRegistry.ensure. */
 export async function resolveModel(request: {
   readonly nameOrFile: string;
   readonly kind: 'chat' | 'embedding';
+  readonly hub?: string | undefined;
   readonly signal: AbortSignal;
 }): Promise<ModelFile> {
-  const { nameOrFile, kind, signal } = request;
-  if (!isModelFile(nameOrFile)) return pullModel({ name: nameOrFile, kind, signal });
+  const { nameOrFile, kind, hub, signal } = request;
+  if (!isModelFile(nameOrFile)) return pullModel({ name: nameOrFile, kind, hub, signal });
   const path = resolve(nameOrFile);
   await access(path).catch((error: Error) => {
     throw cliError('USAGE', `cannot read model file ${nameOrFile}: ${error.message}`, { cause: error });

@@ -1,6 +1,7 @@
 import { type OstrakaError, type ShardId, xxh64 } from '../base/index.js';
 import type { AdapterCapabilityAnnouncement, TopologyView } from '../membership/index.js';
-import { type AdapterIdentity, type Clock, platformError } from '../platform/index.js';
+import { describeProgress } from '../models/index.js';
+import { type AdapterIdentity, type Clock, type EngineProgress, platformError } from '../platform/index.js';
 import {
   type AdaptiveShardRouter,
   fitsAdapter,
@@ -35,6 +36,8 @@ export class RequestRouter {
   readonly #topology: () => TopologyView;
   readonly #ring: () => ConsistentHashRing;
   readonly #executor: RemoteExecutor;
+  readonly #progress: () => EngineProgress | undefined;
+  readonly #retryAfterSeconds: number;
   readonly #clock: Clock;
   readonly #metrics: CooperationMetrics;
 
@@ -44,6 +47,10 @@ export class RequestRouter {
     readonly topology: () => TopologyView;
     readonly ring: () => ConsistentHashRing;
     readonly executor: RemoteExecutor;
+    /** Of this shard's engine while it starts. */
+    readonly progress: () => EngineProgress | undefined;
+    /** What callers hear who come while all engines start. */
+    readonly retryAfterSeconds: number;
     readonly clock: Clock;
     readonly metrics: CooperationMetrics;
   }) {
@@ -52,6 +59,8 @@ export class RequestRouter {
     this.#topology = parts.topology;
     this.#ring = parts.ring;
     this.#executor = parts.executor;
+    this.#progress = parts.progress;
+    this.#retryAfterSeconds = parts.retryAfterSeconds;
     this.#clock = parts.clock;
     this.#metrics = parts.metrics;
   }
@@ -111,13 +120,23 @@ export class RequestRouter {
     return plan;
   }
 
-  /** A model that no shard names is the caller's mistake; one whose shards are all away is ours. */
+  /** A model that no shard names is the caller's mistake; one whose shards are all away is ours, and so is one that a shard may name once it has started. */
   #nobody(model: string): OstrakaError {
+    const alive = this.#topology().members.filter(({ health }) => health === 'alive');
+    const starting = alive.filter(({ ready }) => !ready).length;
+    if (starting > 0 && starting === alive.length) return this.#starting(starting);
     const chats = this.#topology().members.flatMap(({ models }) => models.flatMap(({ kind, name }) => (kind === 'chat' ? [name] : [])));
     const names = ['default', ...new Set(chats)];
     if (!names.includes(model))
       return platformError('MODEL_UNKNOWN', `no shard serves a chat model ${model}; served are ${names.join(', ')}`);
     return cooperationError('NO_SHARD_AVAILABLE', `no living shard serves model ${model}`);
+  }
+
+  #starting(shards: number): OstrakaError {
+    const progress = this.#progress();
+    const own = progress === undefined ? '' : `; this one is at${describeProgress(progress).slice(1)}`;
+    const message = `${shards === 1 ? 'the engine of the one living shard is' : `the engines of all ${shards} living shards are`} starting${own}`;
+    return cooperationError('NO_SHARD_AVAILABLE', message, { data: { retryAfterSeconds: this.#retryAfterSeconds, ...progress } });
   }
 
   #fellThrough(request: ClusterRequest, plan: RoutePlan): void {

@@ -82,6 +82,8 @@ beforeEach(() => {
     topology: () => ({ epoch: 1, selfShardId: asId<ShardId>('s0'), members }),
     ring: () => ring,
     executor,
+    progress: () => ({ phase: 'chat model', percent: 40 }),
+    retryAfterSeconds: 2,
     clock,
     metrics,
   });
@@ -216,6 +218,37 @@ describe('one request', () => {
     expect((await read(request('hi', { model: 'x' }))).error?.code).toBe('MODEL_UNKNOWN');
     members = members.map((one) => ({ ...one, health: 'dead' as const }));
     expect((await read(request('hi', { model: 'm' }))).error?.code).toBe('NO_SHARD_AVAILABLE');
+  });
+
+  it('while the engines of all living shards start, hears how far this one is and when to come back, whatever the model', async () => {
+    const { models } = members[0] as (typeof members)[number];
+    members = members.map((one, index) => ({ ...one, ready: false, models: index === 0 ? models : [] }));
+    for (const model of ['default', 'm', 'x'])
+      expect((await read(request('hi', { model }))).error).toMatchObject({
+        code: 'NO_SHARD_AVAILABLE',
+        httpStatus: 503,
+        message: 'the engines of all 3 living shards are starting; this one is at chat model, 40 %',
+        data: { retryAfterSeconds: 2, phase: 'chat model', percent: 40 },
+      });
+    members = members.map((one, index) => (index === 0 ? { ...one, ready: true } : one));
+    expect((await read(request('hi', { model: 'x' }))).error?.code).toBe('MODEL_UNKNOWN');
+    expect((await read(request('hi'))).error).toBeUndefined();
+  });
+
+  it('goes to another shard where the first one has no memory for its model, and not where that is being loaded', async () => {
+    const refuse = (code: 'MODEL_MEMORY_BUSY' | 'MODEL_LOADING'): void => {
+      models.answer = async function* () {
+        yield* [];
+        throw platformError(code, code);
+      };
+    };
+    refuse('MODEL_LOADING');
+    const loading = await read(request('hi'));
+    expect([loading.error?.code, routesOf(loading.events).length]).toEqual(['MODEL_LOADING', 1]);
+    refuse('MODEL_MEMORY_BUSY');
+    const busy = await read(request('hi'));
+    expect([busy.error?.code, routesOf(busy.events).length]).toEqual(['MODEL_MEMORY_BUSY', 2]);
+    nothingReserved();
   });
 
   it('that its reader leaves stops the engine', async () => {

@@ -6,8 +6,9 @@ export const cooperationErrors = {
     httpStatus: 503,
     errorNum: 8203,
     retryable: true,
-    meaning: 'No living shard serves the model, or all that could answer have failed.',
-    action: 'Look at `ostraka status`; retry in a few seconds.',
+    meaning:
+      'No living shard serves the model, their engines are all starting (the message tells how far), or all that could answer have failed.',
+    action: 'Retry after what Retry-After says; look at `ostraka status`.',
   },
   DOMAIN_UNAVAILABLE: {
     httpStatus: 503,

@@ -11,10 +11,12 @@ export interface ImportedModel {
 
 /** A model that goes by a name on this machine, whether its file is there or not. */
 export interface KnownModel extends ImportedModel {
-  readonly origin: 'pinned' | 'imported';
+  readonly origin: 'pinned' | 'imported' | 'hub';
   /** Of pinned ones; what a user imports is his to know. */
   readonly licence: string | null;
   /** Where its file is, or belongs. */
   readonly path: string;
   readonly isThere: boolean;
+  /** Of a hub: what its revision meant when it was last pulled. */
+  readonly commit?: string;
 }

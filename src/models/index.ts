@@ -7,18 +7,21 @@ export { EnginePool, type EnginePoolParts, type PoolChange } from './EnginePool.
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
 export { estimateConfigMemory } from './estimateConfigMemory.js';
-export { type EngineMemory, estimateEngineMemory } from './estimateEngineMemory.js';
+export { type EngineMemory, estimateEngineMemory, type ModelFigures } from './estimateEngineMemory.js';
 export { gguf } from './gguf.js';
+export type { HubModel } from './HubModel.js';
+export { type HubCache, type HubFetch, HubPuller } from './HubPuller.js';
+export { isHubName } from './isHubName.js';
 export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
 export { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
+export type { ModelProgress } from './ModelProgress.js';
 export {
   type InstalledModel,
   type ModelCache,
-  type ModelProgress,
   ModelRegistry,
   type ModelVerdict,
-  type ModelWork,
 } from './ModelRegistry.js';
+export type { ModelWork } from './ModelWork.js';
 export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EventLog } from '../../test/support/silentPorts.js';
 import { concatBytes, utf8 } from '../base/index.js';
+import type { HubModel } from './HubModel.js';
+import { type HubCache, HubPuller } from './HubPuller.js';
 import type { ImportedModel } from './KnownModel.js';
 import { type ModelCache, ModelRegistry } from './ModelRegistry.js';
 import type { PinnedModel } from './PinnedModel.js';
@@ -15,9 +17,11 @@ describe('ModelRegistry', () => {
     fileName: 'tiny.gguf',
     digest: 'good',
     bytes: 4,
+    figures: { embeddingLength: 1, feedForwardLength: 1, kvBytesPerToken: 1, vocabulary: 1 },
     source: { name: 'p', version: '1', digest: 'd', bytes: 1, licence: 'MIT' },
     make: { kind: 'requantize-q8_0', member: 'm' },
   };
+  const noHubCache = {} as HubCache; // nothing of it is asked where there is no hub
   /** Files are their digests. */
   class MapCache implements ModelCache {
     readonly files = new Map<string, string>();
@@ -34,6 +38,8 @@ describe('ModelRegistry', () => {
       return fileName;
     };
     imported = async () => [...this.records.values()];
+    hubModels: HubModel[] = [];
+    fetched = async () => this.hubModels;
     keep = async ({ from, name }: { from: string; name: string }) => {
       const model = { name, kind: 'chat' as const, digest: from, bytes: 1 };
       this.files.set(`${name}.gguf`, from);
@@ -51,7 +57,7 @@ describe('ModelRegistry', () => {
   let registry: ModelRegistry;
   beforeEach(() => {
     [cache, logger] = [new MapCache(), new EventLog()];
-    registry = new ModelRegistry({ models: [model], cache, logger });
+    registry = new ModelRegistry({ models: [model], cache, hub: new HubPuller({ hub: undefined, cache: noHubCache }), logger });
   });
   const ensure = (name = 'default') =>
     registry.ensure({ name, kind: 'chat', signal: new AbortController().signal, onProgress: () => undefined });
@@ -118,6 +124,23 @@ describe('ModelRegistry', () => {
     cache.inUse = [];
     expect((await registry.remove('own')).path).toBe('own.gguf');
     expect([cache.files.size, cache.records.size]).toEqual([0, 0]);
+  });
+
+  it('a model of a hub that is here is taken without asking the hub, also by its repository alone; another one needs a hub', async () => {
+    const name = 'hf:owner/repo/small.gguf@v1';
+    cache.hubModels = [{ name, kind: 'chat', digest: 'h', bytes: 1, commit: 'c', fileName: 'x/small.gguf' }];
+    cache.files.set('x/small.gguf', 'h');
+    for (const asked of [name, 'hf:owner/repo@v1'])
+      expect(await ensure(asked)).toEqual({ name: 'small', path: 'x/small.gguf', digest: 'h' });
+    expect(await registry.find('hf:owner/repo@v1')).toMatchObject({ name, origin: 'hub', commit: 'c', isThere: true });
+    await expect(registry.find('hf:owner/repo')).rejects.toMatchObject({
+      code: 'MODEL_UNKNOWN',
+      message: expect.stringContaining('model pull'),
+    });
+    await expect(ensure('hf:owner/repo')).rejects.toMatchObject({ code: 'HUB_UNKNOWN', message: expect.stringContaining('HF_ENDPOINT') });
+    cache.files.set('x/small.gguf', 'cut');
+    await expect(ensure(name)).rejects.toMatchObject({ code: 'HUB_UNKNOWN' });
+    expect(await registry.verify(name)).toMatchObject([{ state: 'damaged', advice: expect.stringContaining(`pull ${name}`) }]);
   });
 
   it('verifies all files or one, and says of each that is not well what to do', async () => {

@@ -16,6 +16,7 @@ export type { FreeMemory, MemoryReader } from './MemoryReader.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
 export type { ModelDescription } from './ModelDescription.js';
+export type { HubDownload, HubFile, HubOffer, ModelHub } from './ModelHub.js';
 export {
   type AnswerLogprob,
   type ChatMessage,

@@ -137,6 +137,8 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     topology: () => gossip.view(),
     ring: () => sharding.ring,
     executor,
+    progress: () => engine.progress,
+    retryAfterSeconds: config.engine.loadingRetrySeconds,
     clock,
     metrics: cooperationMetrics,
   });

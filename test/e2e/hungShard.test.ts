@@ -41,6 +41,7 @@ describe('a shard that hangs', () => {
         model: models.chat.name,
         embeddingModel: models.embedding.name,
         embedding: {},
+        hub: undefined,
         served: [],
         memoryBudgetBytes: undefined,
         idleUnloadMs: 0,

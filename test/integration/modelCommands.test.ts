@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../src/base/index.js';
 import { encodeSketch, sketchModel } from '../support/GgufSketch.js';
+import { HubServer } from '../support/HubServer.js';
 import { runCommand } from '../support/runCommand.js';
 
 describe('model files on this machine (R18)', () => {
@@ -77,6 +78,27 @@ describe('model files on this machine (R18)', () => {
     const { status, stderr } = spawnSync('bash', ['-c', limited], { encoding: 'utf8' });
     expect([status, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringMatching(/\[(STORE_FULL|MODEL_INVALID)\]$/)]);
     expect(readdirSync(folder)).toEqual(['tiny.gguf']);
+  });
+
+  it('pulls a model from a hub, shows its digest, and refuses other bytes under the same name', async () => {
+    const hub = await HubServer.start();
+    const repository = { commit: 'a'.repeat(40), files: { 'small.gguf': bytes } };
+    hub.repositories.set('owner/repo', repository);
+    const name = 'hf:owner/repo/small.gguf';
+    const run = (...args: string[]) => runCommand(['model', ...args], { OSTRAKA_CACHE: folder, HF_ENDPOINT: hub.url });
+    try {
+      const pulled = await run('pull', 'hf:owner/repo');
+      expect([pulled.code, pulled.stdout]).toEqual([0, expect.stringContaining(`SHA-256 ${digest}, commit ${repository.commit}`)]);
+      expect(JSON.parse((await model('list', '--json')).stdout).at(-1)).toMatchObject({ name, origin: 'hub', kind: 'chat', digest });
+      repository.files['small.gguf'] = Buffer.from(bytes).fill(1, bytes.length - 32);
+      const changed = await run('pull', name);
+      expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining('[MODEL_CHANGED]')]);
+      expect(await refused('HUB_UNKNOWN', 'pull', name)).toContain('HF_ENDPOINT');
+      expect((await model('remove', name)).stdout).toContain('removed');
+      expect(readdirSync(join(folder, 'models', 'hub'))).toEqual([]);
+    } finally {
+      await hub.stop();
+    }
   });
 
   it('a disk that fills while a model is imported is told as such, and nothing is left', async () => {

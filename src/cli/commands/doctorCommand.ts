@@ -3,37 +3,37 @@ import { access, readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { describeBytes } from '../../base/index.js';
-import { hashFile } from '../../platform/node/index.js';
+import type { KnownModel } from '../../models/index.js';
+import { hashFile, NodeMemoryReader } from '../../platform/node/index.js';
 import { dataFormat } from '../dataFormat.js';
 import { dataFolderFinding } from '../doctor/dataFolderFinding.js';
 import type { Finding } from '../doctor/Finding.js';
 import { isOstraka } from '../doctor/isOstraka.js';
+import { memoryFinding } from '../doctor/memoryFinding.js';
 import { portFinding } from '../doctor/portFinding.js';
+import { type EngineFlags, readEngineMemory } from '../doctor/readEngineMemory.js';
 import { type RunningCluster, readRunningCluster } from '../doctor/readRunningCluster.js';
 import { openModelRegistry } from '../openModelRegistry.js';
 import { takenPorts } from '../up/takenPorts.js';
 
-/**
- * A shard and its engine at the defaults, resident: 0.13 GB and 1.1 GB (weights, the cells of 16 × 2,048 tokens, compute buffers), and
- * 0.27 GB once the store of prefixes is full.
- */
-const bytesPerShard = 1.5e9;
 const modelsBytes = 0.6e9;
 const dataBytesMin = 1e9;
 
-/** `ostraka doctor`: looks at what a cluster on this machine needs and says what to do about each finding. Exit code 1 on a problem. */
-export async function doctorCommand(options: {
+interface DoctorFlags extends EngineFlags {
   readonly data: string;
   readonly port: number;
   readonly shards: number;
   readonly json: boolean;
-}): Promise<void> {
+}
+
+/** `ostraka doctor`: looks at what a cluster on this machine needs and says what to do about each finding. Exit code 1 on a problem. */
+export async function doctorCommand(options: DoctorFlags): Promise<void> {
   const dataFolder = resolve(options.data);
   const running = await readRunningCluster(dataFolder);
   const findings = [
     nodeVersion(),
     processor(options.shards),
-    memory(options.shards, running),
+    await memory(options, running),
     await disk(dataFolder),
     await ports(options, running),
     python(),
@@ -66,18 +66,18 @@ const processor = (shards: number): Finding => {
   };
 };
 
-const memory = (shards: number, running: RunningCluster | undefined): Finding => {
-  const needed = shards * bytesPerShard;
-  const found = `${describeBytes(freemem())} free of ${describeBytes(totalmem())}`;
-  // A cluster that runs has its memory already.
-  if (running) return { check: 'memory', state: 'ok', found: `${found}, beside the running cluster`, advice: '' };
-  if (freemem() >= needed) return { check: 'memory', state: 'ok', found, advice: '' };
-  const state = totalmem() < needed ? 'problem' : 'warning';
+/** By the estimate that engines are refused by; of a model that is neither here nor pinned nothing is known. */
+const memory = async (flags: DoctorFlags, running: RunningCluster | undefined): Promise<Finding> => {
+  const needs = await readEngineMemory(flags);
+  const free = new NodeMemoryReader().read() ?? { bytes: freemem(), bound: 'the machine' };
+  const isRunning = running !== undefined;
+  if (needs.kind === 'known')
+    return memoryFinding({ shards: flags.shards, engines: needs.engines, free, totalBytes: totalmem(), isRunning });
   return {
     check: 'memory',
-    state,
-    found,
-    advice: `${shards} shards want about ${describeBytes(needed)}: fewer --shards, --sequences or --context`,
+    state: 'warning',
+    found: `${describeBytes(free.bytes)} free of ${describeBytes(totalmem())} (${free.bound}); what the shards want is known once ${needs.model} is here`,
+    advice: `\`ostraka model pull ${needs.model}\`, then ask again`,
   };
 };
 
@@ -123,15 +123,12 @@ const modelFiles = async (): Promise<readonly Finding[]> => {
   const models = await openModelRegistry().list();
   return Promise.all(
     models.map(async ({ name, path, digest, isThere, origin }): Promise<Finding> => {
-      const isPinned = origin === 'pinned';
       if (!isThere)
         return {
           check: 'model',
           state: 'warning',
-          found: `${name} is ${isPinned ? 'not fetched' : 'gone'}`,
-          advice: isPinned
-            ? '`ostraka model pull` fetches it; `up` does so by itself'
-            : `import it again, or \`ostraka model remove ${name}\``,
+          found: `${name} is ${origin === 'pinned' ? 'not fetched' : 'gone'}`,
+          advice: adviceFor(name, origin),
         };
       const isWhole = (await hashFile(path)) === digest;
       return {
@@ -142,6 +139,11 @@ const modelFiles = async (): Promise<readonly Finding[]> => {
       };
     }),
   );
+};
+
+const adviceFor = (name: string, origin: KnownModel['origin']): string => {
+  if (origin === 'imported') return `import it again, or \`ostraka model remove ${name}\``;
+  return `\`ostraka model pull${origin === 'hub' ? ` ${name}` : ''}\` fetches it; \`up\` does so by itself`;
 };
 
 const dataFolderState = async (folder: string, running: RunningCluster | undefined): Promise<Finding> => {

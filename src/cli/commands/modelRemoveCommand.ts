@@ -1,7 +1,7 @@
 import { describeBytes } from '../../base/index.js';
 import { openModelRegistry } from '../openModelRegistry.js';
 
-/** `ostraka model remove NAME`: the file of a pinned model, which `pull` makes again; an imported one is forgotten. */
+/** `ostraka model remove NAME`: the file of a pinned model, which `pull` makes again; an imported one, and one of a hub, is forgotten with its digest. */
 export async function modelRemoveCommand(name: string, options: { readonly json: boolean }): Promise<void> {
   const { name: removed, path, bytes, isThere } = await openModelRegistry().remove(name);
   const result = { name: removed, path, bytes: isThere ? bytes : 0, wasThere: isThere };

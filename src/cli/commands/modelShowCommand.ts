@@ -22,7 +22,8 @@ export async function modelShowCommand(nameOrFile: string, flags: ShowFlags): Pr
   if (known !== undefined && known.digest !== digest)
     throw refuse(`its SHA-256 is ${digest}, expected ${known.digest}; \`ostraka model verify ${known.name}\` says what to do`);
   const memory = memoryOf(description, flags);
-  const shown = { name: known?.name ?? null, path, digest, ...description, memory };
+  const commit = known?.commit ?? null;
+  const shown = { name: known?.name ?? null, path, digest, commit, ...description, memory };
   if (flags.json) process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
   else printTable(rowsOf(shown, flags));
 }
@@ -30,7 +31,7 @@ export async function modelShowCommand(nameOrFile: string, flags: ShowFlags): Pr
 const locate = async (name: string): Promise<KnownModel> => {
   const model = await openModelRegistry().find(name);
   if (model.isThere) return model;
-  const advice = model.origin === 'pinned' ? `\`ostraka model pull ${model.name}\` fetches it` : 'import it again';
+  const advice = model.origin === 'imported' ? 'import it again' : `\`ostraka model pull ${model.name}\` fetches it`;
   throw platformError('MODEL_INVALID', `the file of ${model.name} is not on this machine: ${advice}`);
 };
 
@@ -45,6 +46,7 @@ const rowsOf = (
     readonly name: string | null;
     readonly path: string;
     readonly digest: string;
+    readonly commit: string | null;
     readonly memory: EngineMemory | null;
   },
   flags: ShowFlags,
@@ -53,6 +55,7 @@ const rowsOf = (
     ['name', shown.name ?? '(a file)'],
     ['path', shown.path],
     ['SHA-256', shown.digest],
+    ...(shown.commit === null ? [] : [['commit', shown.commit] as [string, string]]),
     ['architecture', shown.type === 'adapter' ? `${shown.architecture} (LoRA adapter)` : shown.architecture],
     ['made as', shown.label ?? ''],
     ['parameters', `${(shown.parameters / 1e6).toFixed(1)} M`],

@@ -10,7 +10,8 @@ import { announceStop } from '../up/announceStop.js';
 import { checkMemory } from '../up/checkMemory.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
-import { type ModelFile, prepareShards, type UpModels } from '../up/prepareShards.js';
+import type { ModelFile } from '../up/ModelFile.js';
+import { prepareShards, type UpModels } from '../up/prepareShards.js';
 import { resolveServed } from '../up/resolveServed.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
 import { shardProcessOptions } from '../up/shardProcessOptions.js';
@@ -24,6 +25,7 @@ export interface UpFlags {
   readonly embeddingModel: string;
   readonly embeddingPooling?: string;
   readonly embeddingDimensions?: readonly number[];
+  readonly hub?: string;
   readonly serve: readonly string[];
   readonly memoryBudget?: number;
   /** Seconds. */
@@ -88,12 +90,13 @@ export async function upCommand(flags: UpFlags): Promise<void> {
 /** Found or fetched; refused where engines with them do not fit into memory. */
 const localModels = async (options: UpOptions, signal: AbortSignal): Promise<UpModels> => {
   if (options.gpuLayers > 0) locateLlamaLibraries({ usesGpu: true });
-  const chat = await resolveModel({ nameOrFile: options.model, kind: 'chat', signal });
+  const { hub } = options;
+  const chat = await resolveModel({ nameOrFile: options.model, kind: 'chat', hub, signal });
   const embedding = {
-    ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', signal })),
+    ...(await resolveModel({ nameOrFile: options.embeddingModel, kind: 'embedding', hub, signal })),
     ...options.embedding,
   };
-  const served = await resolveServed(options.served, { taken: ['default', chat.name, embedding.name], signal });
+  const served = await resolveServed(options.served, { taken: ['default', chat.name, embedding.name], hub, signal });
   const models = { chat, embedding, served };
   if (options.checksMemory) checkMemory(options, models);
   await new ModelUses().claim([chat, embedding, ...served].map(({ path }) => path));
@@ -115,6 +118,7 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   dataFolder: resolve(flags.data),
   port: flags.port,
   model: flags.model,
+  hub: flags.hub,
   embeddingModel: flags.embeddingModel,
   embedding: embeddingOf(flags),
   openai: parseEngine(flags),

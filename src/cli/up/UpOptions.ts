@@ -4,6 +4,8 @@ export interface UpOptions {
   readonly dataFolder: string;
   readonly port: number;
   readonly model: string;
+  /** Base address of a hub, in the place of HF_ENDPOINT. */
+  readonly hub: string | undefined;
   readonly embeddingModel: string;
   /** What is said of the embedding model besides its file. */
   readonly embedding: { readonly pooling?: 'mean' | 'cls' | 'last'; readonly dimensionsShorter?: number[] };

@@ -1,8 +1,8 @@
 import { checkEngineMemory, type EngineMemory, estimateEngineMemory } from '../../models/index.js';
 import type { FreeMemory } from '../../platform/index.js';
 import { NodeMemoryReader, readModelDescription } from '../../platform/node/index.js';
-import type { ModelFile } from './prepareShards.js';
-import type { ServedFile } from './resolveServed.js';
+import type { ModelFile } from './ModelFile.js';
+import type { ServedFile } from './ServedFile.js';
 import type { UpOptions } from './UpOptions.js';
 
 type Options = Pick<UpOptions, 'shards' | 'sequences' | 'contextTokens' | 'memoryBudgetBytes'>;

@@ -5,15 +5,10 @@ import { checkModelFile, mintCertificates } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import type { StartConfigInput } from '../StartConfig.js';
 import { writeFileWhole } from '../writeFileWhole.js';
+import type { ModelFile } from './ModelFile.js';
 import { readFigures } from './readFigures.js';
-import type { ServedFile } from './resolveServed.js';
+import type { ServedFile } from './ServedFile.js';
 import type { UpOptions } from './UpOptions.js';
-
-export interface ModelFile {
-  readonly name: string;
-  readonly path: string;
-  readonly digest: string;
-}
 
 /** What the shards of one `up` serve. */
 export interface UpModels {

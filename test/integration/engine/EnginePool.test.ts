@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EnginePool, engineOptions, estimateConfigMemory, type ServedModel } from '../../../src/models/index.js';
+import { EnginePool, engineOptions, estimateConfigMemory, pinnedModels, type ServedModel } from '../../../src/models/index.js';
 import {
   type EngineConfig,
   type EngineLauncher,
@@ -97,6 +97,11 @@ describe('several models of a shard, each in a child process (R18)', () => {
       ['twin', true],
       ['vectors', false],
     ]);
+  });
+
+  it('what is known of the pinned models before they are fetched is what their files say', () => {
+    for (const [model, pinned] of Object.values(testModels()).map((one, index) => [one, pinnedModels[index]] as const))
+      expect(readModelDescription(model.path)).toMatchObject({ fileBytes: pinned?.bytes, ...pinned?.figures });
   });
 
   it('makes no room under a running answer, and a killed engine costs its own requests alone', async () => {
