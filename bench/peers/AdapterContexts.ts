@@ -52,12 +52,15 @@ export class AdapterContexts {
     for (let done = 0; done < run.steps; done += run.turnSteps)
       for (const group of groups) {
         this.#use(group);
-        for (let step = done; step < Math.min(run.steps, done + run.turnSteps); step++)
-          this.#decode(
-            group,
-            group.sequences.map((sequence) => ({ position: run.from + step, sequence, wantLogits: true })),
-          );
+        for (let step = done; step < Math.min(run.steps, done + run.turnSteps); step++) this.#step(group, run.from + step);
       }
+  }
+
+  /** As the engine does: rows of an adapter one by one, since several come out with other bits than one. */
+  #step(group: Group, position: number): void {
+    const rows = group.sequences.map((sequence) => ({ position, sequence, wantLogits: true }));
+    if (group.hasAdapter) for (const row of rows) this.#decode(group, [row]);
+    else this.#decode(group, rows);
   }
 
   clear(groups: readonly Group[]): void {

@@ -90,7 +90,7 @@ export class ToyStepBackend implements StepBackend {
 
   decode(rows: readonly BackendRow[]): void {
     this.#checkRows(rows);
-    const kernelOf = kernels(rows);
+    const kernelOf = kernels(rows, this.#adapter !== null);
     this.#logits = rows.map(({ sequence, token, wantLogits }) => {
       const { tokens, hashes } = this.#sequenceOf(sequence);
       tokens.push(token);
@@ -225,11 +225,14 @@ function parseState(state: Uint8Array): Sequence | undefined {
   }
 }
 
-/** As on a CPU: rows of a sequence that has 64 or more in a call come out of another kernel, with other bits (rule R). */
-function kernels(rows: readonly BackendRow[]): ReadonlyMap<number, 0 | 1> {
+/**
+ * As on a CPU: rows of a sequence that has 64 or more in a call come out of another kernel, with other bits (rule R), and with an adapter
+ * also several rows and one.
+ */
+function kernels(rows: readonly BackendRow[], hasAdapter: boolean): ReadonlyMap<number, 0 | 1 | 2> {
   const counts = new Map<number, number>();
   for (const { sequence } of rows) counts.set(sequence, (counts.get(sequence) ?? 0) + 1);
-  return new Map([...counts].map(([sequence, count]) => [sequence, count < 64 ? 0 : 1]));
+  return new Map([...counts].map(([sequence, count]) => [sequence, count >= 64 ? 1 : hasAdapter && count > 1 ? 2 : 0]));
 }
 
 /** The last user message and the bytes of the answer so far. */

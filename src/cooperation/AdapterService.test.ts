@@ -124,6 +124,21 @@ describe('AdapterService (R21)', () => {
     expect(engine.adapters()).toEqual([]);
   });
 
+  it('reports success once every shard was told, and frees nothing before every shard was told of the withdrawal', async () => {
+    const service = open();
+    const told: string[] = [];
+    gossip.spread = async () => {
+      await settle();
+      told.push(`[${domains()}] after ${engine.calls.join()}`);
+      return [];
+    };
+    await service.load(adapter('law', 'a1'), signal);
+    expect(told).toEqual(['[law] after load a1']);
+    await service.unload('law', signal);
+    expect(told.slice(1)).toEqual(['[] after load a1']);
+    expect(engine.calls).toEqual(['load a1', 'unload 1']);
+  });
+
   it('answers ADAPTER_IN_USE when requests hold it for too long, and lets the next change come', async () => {
     const service = open();
     await service.load(adapter('law', 'a1'), signal);

@@ -125,7 +125,7 @@ describe('InferenceEngine on the toy model', () => {
     expect(new Set(steps.map(({ size }) => size))).toEqual(new Set([2, 3, 4]));
   });
 
-  it('keeps the sequences of an adapter together where requests of two groups come in turn, so that a step is one pass', async () => {
+  it('keeps the sequences of the base model together where requests of two groups come in turn, so that its step is one pass', async () => {
     const { steps, watch } = watchSteps();
     const { ask, engine } = open({ wrap: watch, script: [{ question: '', answer: 'x'.repeat(24) }] });
     const adapter = await engine.loadAdapter({ path: 'norvane', scale: 1 }, signal);

@@ -43,6 +43,8 @@ export function openToyGateway({ script }: { readonly script: readonly ScriptedA
     executor,
     clock,
     metrics,
+    progress: () => undefined,
+    retryAfterSeconds: 1,
   });
   const models = new ClusterModelService({
     router,

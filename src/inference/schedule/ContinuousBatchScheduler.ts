@@ -4,7 +4,7 @@ import type { InferenceOptions } from '../options.js';
 import { choosePreemption } from './choosePreemption.js';
 import { chooseSequence, type SequenceHolders } from './chooseSequence.js';
 import { type AnswerEstimate, estimateAnswer, type RemainingWork } from './estimateAnswer.js';
-import { joinGroup } from './joinGroup.js';
+import { joinBase } from './joinBase.js';
 import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
 import { rankOf } from './rankOf.js';
@@ -82,8 +82,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   }
 
   /**
-   * Gives a free sequence beside those of its group to the request whose turn it is: ids that follow each other keep a decode step in one
-   * pass. `hasRoomFor` says whether the pages suffice; a request that finds none waits, and with it those behind it. Undefined when nobody
+   * Gives a free sequence (`chooseSequence`) to the request whose turn it is: ids that follow each other keep a decode step in one pass. `hasRoomFor` says whether the pages suffice; a request that finds none waits, and with it those behind it. Undefined when nobody
    * can be admitted.
    */
   admitNext(nowMs: number, hasRoomFor: (request: Request) => boolean): Request | undefined {
@@ -124,11 +123,11 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   }
 
   /**
-   * Closes a gap in the ids of a group when nobody waits to fill it. A gap splits a decode step into two passes (8 rows: 80 instead of
+   * Closes a gap in the ids of the base model's requests when nobody waits to fill it. A gap splits a decode step into two passes (8 rows: 80 instead of
    * 52 ms), a move costs about 5 ms once. The caller moves the contents.
    */
   closeGap(): { readonly from: number; readonly to: number } | undefined {
-    const move = this.#queue.length > 0 ? undefined : joinGroup(this.#groups());
+    const move = this.#queue.length > 0 ? undefined : joinBase(this.#groups());
     if (move === undefined) return undefined;
     const mover = this.holderOf(move.from);
     this.#holders[move.from] = undefined;

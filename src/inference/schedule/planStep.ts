@@ -86,8 +86,11 @@ type PlanOptions = PieceOptions & Pick<InferenceOptions, 'adapterTurnStepsMax' |
 /** Below this number of rows of a sequence in a call, CPU flash attention uses another kernel, with other bits (rule R). */
 const pieceRowsMin = 64;
 
-/** Rows of an answer are computed in smaller calls, always: by the kernel that computed them first (rule R). */
-const replayRowsMax = 63;
+/**
+ * Rows of an answer are computed in smaller calls, always: by the kernel that computed them first (rule R). With an adapter one by one, as
+ * they were.
+ */
+const replayRowsMax = { base: 63, adapter: 1 } as const;
 
 const isPrefilling = ({ prefilledTokens, promptTokens, replayTokens, replayedTokens }: SequenceState): boolean =>
   prefilledTokens < promptTokens || replayedTokens < replayTokens;
@@ -110,7 +113,9 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
     const piece = planPiece(waiting, schedule, state);
     if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
   }
-  const draftTokens = chooseDraftTokens({ decoding, stepMs: state.stepMs, outputsMax: state.outputsMax }, options);
+  // Rows of an adapter are computed one by one: verifying several of them gains nothing.
+  const draftTokens =
+    adapterGroup === null ? chooseDraftTokens({ decoding, stepMs: state.stepMs, outputsMax: state.outputsMax }, options) : 0;
   return { kind: 'decode', adapterGroup, sequences: decoding.map(({ sequence }) => sequence), draftTokens };
 }
 
@@ -167,7 +172,7 @@ function planPiece(waiting: readonly SequenceState[], schedule: PieceSchedule, {
 }
 
 function replayPiece({ sequence, adapterGroup, promptTokens, replayTokens, replayedTokens }: SequenceState): PrefillPlan {
-  const rows = Math.min(replayRowsMax, replayTokens - replayedTokens);
+  const rows = Math.min(replayRowsMax[adapterGroup === null ? 'base' : 'adapter'], replayTokens - replayedTokens);
   return { kind: 'prefill', adapterGroup, sequence, from: promptTokens + replayedTokens, rows, last: false };
 }
 

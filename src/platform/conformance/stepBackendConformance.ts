@@ -232,6 +232,37 @@ export function stepBackendConformance({ name, open, adapterPath }: StepBackendS
       expect(prefill(0, [100])).toEqual(base);
     });
 
+    it('keeps rule R with an adapter: the same bits in pieces, and for decode rows alone and together', () => {
+      const { digest } = backend.loadAdapter({ path: adapterPath });
+      const differ = (left: Float32Array, right: Float32Array): boolean => left.some((logit, token) => logit !== right[token]);
+      for (const scale of [1, 0.5]) {
+        backend.useAdapter({ digest, scale });
+        const whole = prefill(0, [200]);
+        expect([differ(prefill(1, [64, 200]), whole), differ(prefill(2, [70, 136, 200]), whole)]).toEqual([false, false]);
+        const lengths = [0, 1, 2, 3].map((sequence) => 70 + sequence * 40);
+        const alone = lengths.map((length, sequence) => {
+          prefill(sequence, [length]);
+          backend.decode([next(sequence, length)]);
+          return backend.logits(0).slice();
+        });
+        for (const [first, last] of [
+          [0, 1],
+          [1, 2],
+          [0, 2],
+          [1, 3],
+          [0, 3],
+        ] as const) {
+          const together = lengths.flatMap((length, sequence) => (sequence < first || sequence > last ? [] : [next(sequence, length)]));
+          for (const { sequence, position } of together) backend.truncateSequence(sequence, position);
+          backend.decode(together);
+          const changed = together.filter(({ sequence }, row) => differ(backend.logits(row), alone[sequence] as Float32Array));
+          expect(changed, `${scale}: ${first} to ${last}`).toEqual([]);
+        }
+      }
+      backend.useAdapter(null);
+      backend.unloadAdapter(digest);
+    });
+
     it('uses one file at several scales, each with its own bits whatever was used before', () => {
       const { digest } = backend.loadAdapter({ path: adapterPath });
       const at = (scale: number | null, sequence: number): Float32Array => {
