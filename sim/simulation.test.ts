@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { rareStates } from './rareStates.js';
 import { regressionSeeds } from './regressionSeeds.js';
-import { runSeeds } from './runSeeds.js';
 import { runSimulation, type SimulationResult } from './runSimulation.js';
+import { runSeeds } from './seeds/runSeeds.js';
 
 const seeds = 50;
 const threads = 2;

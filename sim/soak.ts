@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { runSeeds } from './runSeeds.js';
 import type { SimulationResult } from './runSimulation.js';
+import { runSeeds } from './seeds/runSeeds.js';
 
 /** `npm run soak -- [seeds] [first seed] [minutes]`: many seeds, as many at once as there are cores; every line names a run that can be replayed. */
 const [seeds = 200, firstSeed = 1_000, minutes = 1] = process.argv.slice(2).map(Number);

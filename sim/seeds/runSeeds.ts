@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { SimulationResult } from './runSimulation.js';
+import type { SimulationResult } from '../runSimulation.js';
 
 export interface SeedRuns {
   readonly seeds: readonly number[];
@@ -11,7 +11,7 @@ export interface SeedRuns {
 }
 
 // Threads run built files; from the sources these are found beside them.
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? '../dist/sim/seedWorker.js' : './seedWorker.js', import.meta.url);
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? '../../dist/sim/seeds/main.js' : './main.js', import.meta.url);
 
 /** Runs many seeds on several cores; the results are in the order of the seeds. What a run throws ends all. */
 export async function runSeeds({ seeds, minutes, threads, onResult }: SeedRuns): Promise<readonly SimulationResult[]> {
