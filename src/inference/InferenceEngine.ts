@@ -424,6 +424,7 @@ export class InferenceEngine implements ModelService {
       this.#scheduler.ended(task.answerTokens);
       this.#retire(task);
     } catch (thrown) {
+      if (!task.retired) this.#pages.drop(task.sequence); // rows that gave no token are not for others
       this.#end(task, thrown);
     }
   }

@@ -72,6 +72,24 @@ describe('adapters that come and go in a running engine (R21)', () => {
     await engine.unloadAdapter(weak, signal);
   });
 
+  it('ends what an adapter computes beyond all numbers with an error of its own, and leaves nothing of it to others', async () => {
+    const long = (request: GenerateRequest, times: number): GenerateRequest => ({
+      ...request,
+      messages: request.messages.map((message) => ({ ...message, content: `${message.content} `.repeat(times) })),
+    });
+    const base = (times: number) => long(ask(undefined, 8), times);
+    const alone = [await answer(base(3)), await answer(base(5))];
+    const beyond = await load(first, 1e6);
+    const refused = Array.from({ length: 4 }, () =>
+      expect(answer(long(ask(beyond), 10))).rejects.toMatchObject({ code: 'ENGINE_STEP_FAILED' }),
+    );
+    const beside = [answer(base(3)), answer(base(5))];
+    await Promise.all(refused);
+    expect(await Promise.all(beside)).toEqual(alone);
+    expect(await Promise.all([3, 5, 3, 5].map((times) => answer(base(times))))).toEqual([...alone, ...alone]);
+    await engine.unloadAdapter(beyond, signal);
+  });
+
   it('lets running requests end before it frees, and refuses to load what is being unloaded', async () => {
     const adapter = await load(first);
     const expected = await answer(ask(adapter, 40));

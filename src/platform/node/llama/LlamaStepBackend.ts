@@ -46,6 +46,8 @@ export class LlamaStepBackend implements StepBackend {
   /** Positions held per sequence: the next row of a sequence must continue there. */
   readonly #lengths: Int32Array;
   readonly #logitsViews = new Map<Pointer, Float32Array>();
+  /** Sequences whose cells may hold what is no number: their newest row did not show that all is well. */
+  readonly #unproven = new Set<number>();
   #activeAdapter: AdapterIdentity | null = null;
   #rowsOfLastDecode: readonly BackendRow[] = [];
   /** Logits of rows that were computed one by one, in the place of the library's own. */
@@ -90,15 +92,29 @@ export class LlamaStepBackend implements StepBackend {
     this.#checkRows(rows);
     this.#rowsOfLastDecode = [];
     this.#copiedLogits = undefined;
+    for (const { sequence } of rows) this.#unproven.add(sequence);
     if (this.#activeAdapter !== null && isOneRowEach(rows)) this.#copiedLogits = rows.map((row) => this.#decodeAlone(row));
     else this.#decodeTogether(rows);
     this.#rowsOfLastDecode = rows;
+    for (const [index, { sequence, wantLogits }] of rows.entries()) if (wantLogits) this.#noteLogits(sequence, this.#logitsOf(index));
   }
 
   logits(rowIndex: number): Float32Array {
     assert(this.#rowsOfLastDecode[rowIndex]?.wantLogits === true, 'logits are read of a row that wanted them', { rowIndex });
-    const copied = this.#copiedLogits?.[rowIndex];
-    return copied ?? this.#nativeLogits(rowIndex);
+    const logits = this.#logitsOf(rowIndex);
+    if (areNumbers(logits)) return logits;
+    const by = this.#activeAdapter === null ? '' : ` with adapter ${adapterKey(this.#activeAdapter)}`;
+    throw platformError('ENGINE_STEP_FAILED', `the model${by} computes no numbers for this prompt`);
+  }
+
+  /** A row sees all rows of its sequence: its logits are numbers only where those are. */
+  #noteLogits(sequence: number, logits: Float32Array): void {
+    if (areNumbers(logits)) this.#unproven.delete(sequence);
+    else this.#unproven.add(sequence);
+  }
+
+  #logitsOf(rowIndex: number): Float32Array {
+    return this.#copiedLogits?.[rowIndex] ?? this.#nativeLogits(rowIndex);
   }
 
   #decodeTogether(rows: readonly BackendRow[]): void {
@@ -137,9 +153,30 @@ export class LlamaStepBackend implements StepBackend {
   truncateSequence(sequence: number, fromPosition: number): void {
     this.#checkSequence(sequence);
     assert(Number.isInteger(fromPosition) && fromPosition >= 0, 'a position is a count', { fromPosition });
+    const isSpoilt = fromPosition === 0 && this.#unproven.delete(sequence) && !this.#holdsNumbers(sequence);
     const removed = this.#model.api.removeFromSequence(this.#memory, sequence, fromPosition, -1);
     if (!removed) throw platformError('ENGINE_STEP_FAILED', `sequence ${sequence} cannot be cut at ${fromPosition}`);
     this.#lengths[sequence] = Math.min(this.#lengths[sequence] as number, fromPosition);
+    if (isSpoilt) this.#clearFreeCells();
+  }
+
+  #holdsNumbers(sequence: number): boolean {
+    if (this.sequenceLength(sequence) === 0) return true;
+    const state = this.exportSequence(sequence);
+    return new Uint16Array(state.buffer, 0, state.length >> 1).every((half) => (half & halfExponent) !== halfExponent);
+  }
+
+  /**
+   * The library masks the cells of nobody by adding to them and multiplying with zero, and leaves in them what they held: an infinity or
+   * what is no number, of an adapter that leaves the range of the cells, would end up in the answers of those who get the sequence next.
+   */
+  #clearFreeCells(): void {
+    const kept = Array.from(this.#lengths, (length, sequence) => ({ sequence, length }))
+      .filter(({ length }) => length > 0)
+      .map((held) => ({ ...held, state: this.exportSequence(held.sequence) }));
+    this.#model.api.clearMemory(this.#memory, true);
+    this.#lengths.fill(0);
+    for (const { sequence, state, length } of kept) this.importSequence(sequence, state, length);
   }
 
   moveSequence(from: number, to: number): void {
@@ -176,6 +213,7 @@ export class LlamaStepBackend implements StepBackend {
     const read = state.length === 0 ? 0 : Number(this.#model.api.setState(this.#context, state, state.length, sequence));
     if (read === state.length && read > 0 && this.sequenceLength(sequence) === length) {
       this.#lengths[sequence] = length;
+      this.#unproven.add(sequence);
       return;
     }
     this.#model.api.removeFromSequence(this.#memory, sequence, -1, -1);
@@ -257,6 +295,12 @@ const noLogits = new Float32Array(0);
 /** Several rows, each of another sequence: a decode step. */
 const isOneRowEach = (rows: readonly BackendRow[]): boolean =>
   rows.length > 1 && rows.every(({ sequence }, place) => sequence !== rows[place - 1]?.sequence);
+
+/** What is no number in the last layer's row is in all logits. */
+const areNumbers = (logits: Float32Array): boolean => Number.isFinite(logits[0]);
+
+/** Of 16-bit floats: all of these bits are set in infinities and in what is no number. A false alarm in the head of a state costs time only. */
+const halfExponent = 0x7c00;
 
 const hintFor = (path: string): string =>
   path.endsWith('.safetensors') ? ' (`ostraka adapter import` makes a GGUF file of a PEFT folder)' : '';
