@@ -20,6 +20,7 @@ describe('adapter files on disk', () => {
     mkdirSync(join(root, 'allowed-not'));
     for (const path of ['allowed/a.gguf', 'allowed/sub/b.gguf', 'outside.gguf', 'allowed-not/c.gguf'])
       writeFileSync(join(root, path), text);
+    writeFileSync(join(folder, 'empty.gguf'), '');
     symlinkSync(join(root, 'outside.gguf'), join(folder, 'link.gguf'));
     symlinkSync(join(folder, 'a.gguf'), join(folder, 'inner.gguf'));
     symlinkSync(root, join(folder, 'up'));
@@ -65,6 +66,7 @@ describe('adapter files on disk', () => {
     ['missing.gguf', /ENOENT/],
     ['sub', /no plain file/],
     ['socket', /no plain file/],
+    ['empty.gguf', /it is empty/],
   ])('refuses %s', async (path, message) => {
     await expect(open({ folder }).describe(path)).rejects.toMatchObject({
       code: 'ADAPTER_INVALID',

@@ -42,6 +42,7 @@ export class DiskAdapterFiles implements AdapterFiles {
       throw refuse(`the file cannot be opened (${cause.code})`, cause);
     });
     if (!facts.isFile()) throw refuse('it is no plain file');
+    if (facts.size === 0) throw refuse('it is empty'); // as files of the kernel say, some of which never end or make the reader wait
     if (facts.size > this.#bytesMax) throw refuse(`it has ${facts.size} bytes, the limit is ${this.#bytesMax}`);
     try {
       const digest = await hashFile(path);
