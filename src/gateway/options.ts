@@ -45,6 +45,11 @@ export const gatewayOptions = z.strictObject({
   messagesMax: z.int().min(1).default(1_024).describe('messages of one chat'),
   choicesMax: z.int().min(1).default(16).describe('answers to one question (n)'),
   promptsMax: z.int().min(1).default(64).describe('prompts of one text completion'),
+  answersMax: z
+    .int()
+    .min(1)
+    .default(128)
+    .describe('answers to all prompts of one text completion together: more than an engine lets wait could never be given'),
   toolsMax: z.int().min(0).default(128).describe('tools of one chat'),
   toolCallsMax: z.int().min(1).default(16).describe('calls of tools in one answer'),
   answerTokensMax: z.int().min(1).default(1_048_576).describe('tokens that a request may ask for; the context bounds them in any case'),

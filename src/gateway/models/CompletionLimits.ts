@@ -3,5 +3,13 @@ import type { GatewayOptions } from '../options.js';
 /** Bounds and defaults of one completion. */
 export type CompletionLimits = Pick<
   GatewayOptions,
-  'messagesMax' | 'choicesMax' | 'promptsMax' | 'toolsMax' | 'toolCallsMax' | 'answerTokensMax' | 'chatTokensDefault' | 'textTokensDefault'
+  | 'messagesMax'
+  | 'choicesMax'
+  | 'promptsMax'
+  | 'answersMax'
+  | 'toolsMax'
+  | 'toolCallsMax'
+  | 'answerTokensMax'
+  | 'chatTokensDefault'
+  | 'textTokensDefault'
 >;

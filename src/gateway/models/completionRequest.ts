@@ -48,6 +48,7 @@ export function completionRequest(body: JsonValue, limits: CompletionLimits): Co
   const tokensMax = given.max_tokens ?? limits.textTokensDefault;
   checkCount('prompt', prompts.length, { limits, option: 'promptsMax' });
   checkCount('n', given.n ?? 1, { limits, option: 'choicesMax' });
+  checkCount('n', prompts.length * (given.n ?? 1), { limits, option: 'answersMax' });
   checkCount('max_tokens', tokensMax, { limits, option: 'answerTokensMax' });
   const sampling = samplingFields.toSampling(given, tokensMax);
   return {

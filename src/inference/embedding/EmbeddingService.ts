@@ -100,7 +100,8 @@ export class EmbeddingService {
     const all = [asked as FittedText, ...texts];
     const shape = { dimensions: this.#facts.dimensions, normalize: true };
     const [aim, ...vectors] = (await this.#run(all, signal)).map((vector) => shapeVector(vector, shape));
-    const scores = vectors.map((vector) => dotProduct(aim as Float32Array, vector));
+    // Unit vectors of 32-bit floats are longer than one by a hair at times.
+    const scores = vectors.map((vector) => Math.max(-1, Math.min(1, dotProduct(aim as Float32Array, vector))));
     return { scores, ...countsOf(texts), promptTokens: countsOf(all).promptTokens };
   }
 
