@@ -190,7 +190,7 @@ describe('an engine in a child process (R18)', () => {
   describe('under its supervisor', () => {
     let service: EngineSupervisor;
     beforeAll(async () => {
-      const beats = { heartbeatIntervalMs: 100, heartbeatsMissedMax: 20 };
+      const beats = { heartbeatIntervalMs: 100, heartbeatsMissedMax: 30 };
       // It starts again and again here, and what waits for it is given time: how long it takes is each test's to say.
       const options = engineOptions.parse({ ...beats, restartDelayMsMin: 1, readyWaitMsMax: 30_000 });
       const logger = PinoLogger.open({ level: 'error', destination: 2 });
