@@ -21,7 +21,8 @@ interface EmbeddingContext {
 }
 
 interface Contexts {
-  readonly flash: EmbeddingContext;
+  /** For packs, and for one long text. */
+  readonly pack: EmbeddingContext;
   readonly short: EmbeddingContext;
 }
 
@@ -34,8 +35,8 @@ const flashAuto = -1;
 
 /**
  * An encoder or decoder model in llama.cpp that gives vectors, or a cross-encoder that gives scores: several texts a pass. Two contexts
- * share the weights: with flash attention for packs of 64 rows and more, without for fewer. Both agree to less than 1e-6 cosine distance
- * (R23).
+ * share the weights: for packs of 64 rows and more, with flash attention where the model is an encoder, and without it for fewer. Both agree
+ * to less than 1e-6 cosine distance (R23).
  */
 export class LlamaEmbeddingBackend implements EmbeddingBackend {
   readonly facts: EmbeddingFacts;
@@ -53,7 +54,7 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
     this.#model = model;
     this.#tokenizer = new LlamaTokenizer(model);
     this.#contexts = contexts;
-    this.#isEncoder = contexts.flash.memory === null || model.api.hasEncoder(model.model);
+    this.#isEncoder = contexts.pack.memory === null || model.api.hasEncoder(model.model);
     this.#batch = new NativeBatch(model.api, rowsMaxOf(model));
     this.facts = factsOf(model, this.#tokenizer, opened);
   }
@@ -72,12 +73,13 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
     // More classes than one tell what a text is, not how well it fits; a decoder is asked in words, which its makers' template holds.
     if (pooling === 'rank' && classes !== 1) return refuse(`it sorts texts into ${classes} classes; a cross-encoder has one`);
     if (pooling === 'rank' && isCausal) return refuse('it ranks as a decoder; only encoders can');
-    const flash = openContext(model, { rowsMax: rowsMaxOf(model), flashType: flashAuto, threads, pooling });
+    // Where later rows see earlier ones only, flash attention rounds otherwise than the short texts' kernel, up to 1.3e-6 apart.
+    const pack = openContext(model, { rowsMax: rowsMaxOf(model), flashType: isCausal ? flashOff : flashAuto, threads, pooling });
     const short = openContext(model, { rowsMax: flashRowsMin, flashType: flashOff, threads, pooling });
-    if (flash !== undefined && short !== undefined) {
-      return new LlamaEmbeddingBackend(model, { contexts: { flash, short }, pooling, dimensionsShorter: metadata.dimensionsShorter });
+    if (pack !== undefined && short !== undefined) {
+      return new LlamaEmbeddingBackend(model, { contexts: { pack, short }, pooling, dimensionsShorter: metadata.dimensionsShorter });
     }
-    for (const context of [flash, short]) if (context !== undefined) model.api.freeContext(context.pointer);
+    for (const context of [pack, short]) if (context !== undefined) model.api.freeContext(context.pointer);
     return refuse('no embedding context can be made for it');
   }
 
@@ -91,7 +93,7 @@ export class LlamaEmbeddingBackend implements EmbeddingBackend {
 
   embed(texts: readonly Int32Array[]): Float32Array[] {
     const rows = this.#fillBatch(texts);
-    const context = rows < flashRowsMin ? this.#contexts.short : this.#contexts.flash;
+    const context = rows < flashRowsMin ? this.#contexts.short : this.#contexts.pack;
     const result = this.#pass(context);
     if (result !== 0) throw platformError('ENGINE_STEP_FAILED', `the embedding pass returned ${result}`, { data: { result, rows } });
     return texts.map((_, sequence) => this.#resultOf(context, sequence));
