@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, copyFile, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -19,6 +19,7 @@ import { freeBytesOf } from './freeBytesOf.js';
 import { HubModelStore } from './HubModelStore.js';
 import { ModelUses } from './ModelUses.js';
 import { quantizeInChild } from './quantize/quantizeInChild.js';
+import { syncFile } from './syncFile.js';
 import { toDiskError } from './toDiskError.js';
 import { writeFileWhole } from './writeFileWhole.js';
 
@@ -204,13 +205,4 @@ const makeFile = async (
     vocabulary: await readFile(join(folder, 'vocab.txt'), 'utf8'),
   });
   await writeFile(to, bytes);
-};
-
-const syncFile = async (path: string): Promise<void> => {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 };

@@ -7,6 +7,7 @@ import { platformError } from '../platform/index.js';
 import { type CheckedModelFile, checkModelFile, hashFile } from '../platform/node/index.js';
 import { isLockHeld } from './FolderLock.js';
 import { startOfProcess } from './startOfProcess.js';
+import { syncFile } from './syncFile.js';
 import { writeFileWhole } from './writeFileWhole.js';
 
 const recordName = 'record.json';
@@ -182,14 +183,5 @@ const parseJson = (text: string): unknown => {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-};
-
-const syncFile = async (path: string): Promise<void> => {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
   }
 };

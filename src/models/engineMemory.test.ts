@@ -1,30 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toyDescription } from '../../sim/engine/index.js';
 import type { EngineConfig, EngineLauncher, FreeMemory, LaunchedEngine, ModelDescription } from '../platform/index.js';
 import { checkEngineMemory } from './checkEngineMemory.js';
 import { type EngineShape, estimateEngineMemory } from './estimateEngineMemory.js';
 import { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
 
-const describedAs = (change: Partial<ModelDescription> = {}): ModelDescription => ({
-  type: 'model',
-  architecture: 'llama',
-  label: 'm',
-  parameters: 134_515_008,
-  quantisation: 'q8_0',
-  weightsBytes: 143_025_408,
-  fileBytes: 144_811_072,
-  contextTokensMax: 8192,
-  layers: 30,
-  embeddingLength: 576,
-  feedForwardLength: 1536,
-  heads: 9,
-  headsOfKeys: 3,
-  kvBytesPerToken: 23_040,
-  vocabulary: 49_152,
-  hasChatTemplate: true,
-  isEncoder: false,
-  ...change,
-});
+const describedAs = (change: Partial<ModelDescription> = {}): ModelDescription => ({ ...toyDescription, ...change });
 const shapes: fc.Arbitrary<EngineShape> = fc.record({
   chat: fc
     .record({ fileBytes: fc.integer({ min: 1e6, max: 1e12 }), kvBytesPerToken: fc.integer({ min: 1, max: 1e6 }), vocabulary: fc.nat(3e5) })

@@ -1,4 +1,4 @@
-import { access, open, rename, rm, stat } from 'node:fs/promises';
+import { access, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { describeBytes } from '../../base/index.js';
 import { platformError } from '../../platform/index.js';
@@ -6,6 +6,7 @@ import { checkModelFile, type QuantizationType, quantizationTypes } from '../../
 import { cliError } from '../errors.js';
 import { ProgressBar } from '../ProgressBar.js';
 import { quantizeInChild } from '../quantize/quantizeInChild.js';
+import { syncFile } from '../syncFile.js';
 
 interface QuantizeFlags {
   readonly type: string;
@@ -70,13 +71,4 @@ const describe = async (from: string, { bits }: QuantizationType): Promise<{ rea
   const { description } = checkModelFile(from, refuser(from));
   if (description.type === 'adapter') throw refuser(from)('it is an adapter, which is not quantised');
   return { bytes: Math.ceil((description.parameters * bits) / 8 + Math.min(headerBytes, description.fileBytes)) };
-};
-
-const syncFile = async (path: string): Promise<void> => {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 };
