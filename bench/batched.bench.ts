@@ -1,6 +1,7 @@
 // Claim (R19): our whole scheduler, with sampling, text and events, costs at most 5 % beside llama.cpp's own batched bench on the same libraries,
 // file and one thread: tokens (of prompts and answers) per CPU-second at 1, 4, 8 and 16 sequences, 128 tokens of prompt and 128 of answer
-// each. The peer's loading of the model is measured apart and taken off. Interleaved run by run.
+// each, without drafts (the peer has none; `drafts` measures them). The peer's loading of the model is measured apart and taken off.
+// Interleaved run by run.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { plainSampling } from '../src/platform/index.js';
@@ -25,7 +26,7 @@ interface Pair {
 export async function batchedBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const runs = options.quick ? 2 : 9;
   const folder = peerPrograms();
-  const engine = openBenchEngine(bounds);
+  const engine = openBenchEngine(bounds, { draftTokensMax: 0 });
   const pairs = new Map<number, Pair[]>(counts.map((count) => [count, []]));
   const loading = peerSeconds(folder, { count: 1, prompt: 1, answer: 1 });
   for (let run = -1; run < runs; run++)

@@ -3,6 +3,7 @@ import { adapterContextsBench } from './adapterContexts.bench.js';
 import type { BenchResult } from './BenchResult.js';
 import { batchedBench } from './batched.bench.js';
 import { constraintBench } from './constraint.bench.js';
+import { draftsBench } from './drafts.bench.js';
 import { embeddingBench } from './embedding.bench.js';
 import { engineBench } from './engine.bench.js';
 import { eventLoopBench } from './eventLoop.bench.js';
@@ -21,6 +22,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   adapterContexts: adapterContextsBench,
   batched: batchedBench,
   constraint: constraintBench,
+  drafts: draftsBench,
   embedding: embeddingBench,
   engine: engineBench,
   eventLoop: eventLoopBench,

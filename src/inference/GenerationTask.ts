@@ -210,10 +210,11 @@ export class GenerationTask implements ScheduledRequest {
     return this.#drafts.share;
   }
 
-  /** The newest token and the drafted ones that a step verifies, with their positions. */
+  /** The newest token and the drafted ones that a step verifies, with their positions; where fewer are drafted, rows for nothing. */
   nextRows(draftTokens: number): readonly { readonly token: number; readonly position: number }[] {
     const { token, position } = this.nextRow;
-    return [token, ...this.draft.slice(0, draftTokens)].map((each, place) => ({ token: each, position: position + place }));
+    const rows = Array.from({ length: 1 + draftTokens }, (_, place) => (place === 0 ? token : (this.draft[place - 1] ?? token)));
+    return rows.map((each, place) => ({ token: each, position: position + place }));
   }
 
   /**

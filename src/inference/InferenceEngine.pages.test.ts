@@ -101,6 +101,7 @@ it('gives the answer of an undisturbed cold run under any load, cancels, suspens
         sequenceTurnTokensMin: 2,
         prefixTokensMin: 64,
         draftGainMin: 1,
+        draftLossShareMax: 0.5,
       };
       const busy = open(tight, 3);
       const adapters = await load(cold);

@@ -35,7 +35,7 @@ import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
 import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
-import { ContinuousBatchScheduler, noSequence } from './schedule/ContinuousBatchScheduler.js';
+import { ContinuousBatchScheduler, type DoneStep, noSequence } from './schedule/ContinuousBatchScheduler.js';
 import type { BatchPlan } from './schedule/planStep.js';
 import { grammarSourceOf } from './tools/grammarSourceOf.js';
 
@@ -53,6 +53,7 @@ export interface InferenceEngineParts {
 type Step = Parameters<StepPacer['after']>[0];
 
 const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
+const noStep: DoneStep = { ...nothing, decodedRequests: 0, drawnTokens: 0 };
 
 /**
  * The loop around the model (R19–R23): admit, plan, run, sample, emit, retire; then one pack of embeddings; then the pacer. All effects
@@ -292,21 +293,16 @@ export class InferenceEngine implements ModelService {
     this.#scheduler.measured(step, clock.monotonicMs() - beginMs);
   }
 
-  #cycle(): Step {
+  #cycle(): DoneStep {
     const nowMs = this.#parts.clock.monotonicMs();
     this.#preempt(nowMs);
     this.#admit(nowMs);
     const gap = this.#scheduler.closeGap();
     if (gap !== undefined) this.#pages.move(gap.from, gap.to);
     const plan = this.#planWithPrefix(nowMs);
-    const rows = this.#runPlan(plan);
+    const done = this.#runPlan(plan);
     this.#pages.check();
-    const embedRows = this.#embeddings.runPack((error) => this.#logStepFailure(error));
-    return {
-      prefillRows: plan.kind === 'prefill' ? rows.length : 0,
-      decodeRows: plan.kind === 'decode' ? rows.length : 0,
-      embedRows,
-    };
+    return { ...done, embedRows: this.#embeddings.runPack((error) => this.#logStepFailure(error)) };
   }
 
   /** A request that is suspended keeps its answer and its events; only its rows leave the model. */
@@ -353,8 +349,8 @@ export class InferenceEngine implements ModelService {
     return this.#scheduler.plan(nowMs);
   }
 
-  #runPlan(plan: BatchPlan): readonly BackendRow[] {
-    if (plan.kind === 'idle') return [];
+  #runPlan(plan: BatchPlan): DoneStep {
+    if (plan.kind === 'idle') return noStep;
     const { stepBackend } = this.#parts;
     const rows = this.#rowsOf(plan);
     try {
@@ -362,13 +358,16 @@ export class InferenceEngine implements ModelService {
       stepBackend.decode(rows);
     } catch (thrown) {
       this.#failSequences(rows, thrown);
-      return rows;
+      return noStep; // what failed says nothing of what steps cost
     }
     this.#scheduler.complete(plan);
-    if (plan.kind === 'decode')
-      for (const [place, sequence] of plan.sequences.entries()) this.#takeDecoded(sequence, place, plan.draftTokens);
-    else this.#takePrefilled(plan);
-    return rows;
+    if (plan.kind === 'prefill') {
+      this.#takePrefilled(plan);
+      return { ...noStep, prefillRows: rows.length };
+    }
+    const drawn = plan.sequences.map((sequence, place) => this.#takeDecoded(sequence, place, plan.draftTokens));
+    const drawnTokens = drawn.reduce((sum, tokens) => sum + tokens, 0);
+    return { ...noStep, decodeRows: rows.length, decodedRequests: plan.sequences.length, drawnTokens };
   }
 
   #rowsOf(plan: Exclude<BatchPlan, { kind: 'idle' }>): readonly BackendRow[] {
@@ -396,10 +395,11 @@ export class InferenceEngine implements ModelService {
     });
   }
 
-  /** The rows of a sequence in a decode step: of its newest token and of those that were drafted to follow. */
-  #takeDecoded(sequence: number, place: number, draftTokens: number): void {
+  /** The rows of a sequence in a decode step: of its newest token and of those that were drafted to follow. Returns the tokens drawn. */
+  #takeDecoded(sequence: number, place: number, draftTokens: number): number {
     const task = this.#scheduler.holderOf(sequence);
     const computed = 1 + draftTokens;
+    const drafted = task.draftedTokens;
     let right = 1; // the newest token's own row is, whatever comes of drawing the next
     const logitsOf = (row: number): Float32Array => this.#parts.stepBackend.logits(place * computed + row);
     this.#advance(task, (means) => {
@@ -409,8 +409,9 @@ export class InferenceEngine implements ModelService {
         this.#pages.growDrafted(sequence, { computed, right });
       }
     });
-    this.#draftedTokens += draftTokens;
+    this.#draftedTokens += Math.min(draftTokens, drafted);
     this.#acceptedTokens += right - 1;
+    return right;
   }
 
   /** A task after a step: its tokens, then its end, should it have come. */

@@ -39,6 +39,16 @@ export const inferenceOptions = z.strictObject({
     .default(1000)
     .describe('service level: added to it for each 256 tokens of the prompt, ms'),
   stepCostWeight: z.number().gt(0).max(1).default(0.1).describe('weight of the newest step in the moving means of what steps cost'),
+  stepCostGrowthMax: z
+    .number()
+    .min(1.5)
+    .default(3)
+    .describe('a step counts in those means as at most so many times the mean: a process that stood still says nothing of steps'),
+  stepCostFreshSteps: z
+    .int()
+    .min(16)
+    .default(1024)
+    .describe('decode steps after which the cost of a number of drafted tokens that was not tried again counts as unknown'),
   deadlineEstimateShare: z
     .number()
     .min(0)
@@ -106,8 +116,12 @@ export const inferenceOptions = z.strictObject({
     .describe(
       'tokens of an answer that are drafted from what was said before and verified in one step, the text staying the same; 0 = none',
     ),
-  draftGainMin: z.number().min(1).default(1.1).describe('estimated gain of a step with a draft over one without below which none is tried'),
-  draftShareFirst: z.number().min(0).max(1).default(0.85).describe('share of right drafted tokens that is assumed of a new answer'),
+  draftGainMin: z
+    .number()
+    .min(1)
+    .default(1.05)
+    .describe('estimated gain of a step with a draft over one without below which none is tried'),
+  draftShareFirst: z.number().min(0).max(1).default(0.9).describe('share of right drafted tokens that is assumed of a new answer'),
   draftShareWeight: z.number().gt(0).max(1).default(0.25).describe('weight of the newest drafted token in that share'),
   draftRetryWeight: z
     .number()
@@ -115,6 +129,17 @@ export const inferenceOptions = z.strictObject({
     .max(1)
     .default(0.01)
     .describe('with each token without a draft the share returns to the assumed one by this weight'),
+  draftLossShareMax: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0.03)
+    .describe('share of the time of decode steps that drafts which turn out wrong may cost; while they have cost more, none is tried'),
+  draftCreditMsMax: z
+    .int()
+    .min(0)
+    .default(500)
+    .describe('drafts that gained may lose as much again before that share counts, at most so many ms'),
   queueAgeingMs: z.int().min(1).default(2000).describe('waiting time that counts as one level of priority, ms'),
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),

@@ -1,6 +1,7 @@
 import { assert } from '../../base/index.js';
 import type { LoadReport } from '../../platform/index.js';
 import type { InferenceOptions } from '../options.js';
+import { DraftLedger } from '../speculation/DraftLedger.js';
 import { choosePreemption } from './choosePreemption.js';
 import { chooseSequence, type SequenceHolders } from './chooseSequence.js';
 import { type AnswerEstimate, estimateAnswer, type RemainingWork } from './estimateAnswer.js';
@@ -8,7 +9,7 @@ import { joinBase } from './joinBase.js';
 import { type BatchPlan, firstTurn, planStep, type SchedulerTurn, type SequenceState, turnAfter } from './planStep.js';
 import { RequestQueue, type Waiting } from './RequestQueue.js';
 import { rankOf } from './rankOf.js';
-import { StepCosts } from './StepCosts.js';
+import { type MeasuredStep, StepCosts } from './StepCosts.js';
 
 /** A request as the scheduler sees it. `sequence`, `admission` and `prefilledTokens` are the scheduler's to change. */
 export interface ScheduledRequest extends Waiting {
@@ -37,6 +38,13 @@ export interface ScheduledRequest extends Waiting {
   readonly answerIsLong: boolean;
 }
 
+/** A step that has run. */
+export interface DoneStep extends MeasuredStep {
+  /** Requests that decoded in it, and tokens that were drawn for them. */
+  readonly decodedRequests: number;
+  readonly drawnTokens: number;
+}
+
 export interface SchedulerBounds {
   readonly sequences: number;
   readonly rowsMax: number;
@@ -62,6 +70,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   readonly #holders: (Request | undefined)[];
   readonly #queueMsSamples: number[] = [];
   readonly #costs: StepCosts;
+  readonly #ledger: DraftLedger;
   #answerTokensMean: number | undefined;
   #turn: SchedulerTurn = firstTurn;
   #admissions = 0;
@@ -71,6 +80,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     this.#bounds = { ...bounds, rowsMax: Math.min(bounds.rowsMax, options.batchTokensMax) };
     this.#options = options;
     this.#costs = new StepCosts(options);
+    this.#ledger = new DraftLedger(options);
     const { queueAgeingMs: ageingMs, fairOwnersMax: ownersMax } = options;
     this.#queue = new RequestQueue({ requestsMax: bounds.queueRequestsMax, ageingMs, ownersMax });
     this.#holders = new Array<Request | undefined>(bounds.sequences).fill(undefined);
@@ -139,9 +149,9 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
   plan(nowMs: number): BatchPlan {
     const sequences = this.#running();
     const costs = this.#costs.figures(sequences.length);
-    const stepMs = (rows: number): number | undefined => this.#costs.figures(rows).decodeStepMs;
     const { rowsMax, outputsMax } = this.#bounds;
-    return planStep({ sequences, turn: this.#turn, rowsMax, outputsMax, costs, stepMs, nowMs }, this.#options);
+    const drafts = { stepMs: (rows: number) => this.#costs.freshStepMs(rows), outputsMax, mayDraft: this.#ledger.allows };
+    return planStep({ sequences, turn: this.#turn, rowsMax, costs, drafts, nowMs }, this.#options);
   }
 
   /** A plan has run: its rows are computed. */
@@ -158,9 +168,15 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     else holder.replayedTokens += plan.rows;
   }
 
-  /** What a step cost. */
-  measured(step: Parameters<StepCosts['record']>[0], elapsedMs: number): void {
+  /** What a step cost, and how many tokens it drew for how many requests. */
+  measured(step: DoneStep, elapsedMs: number): void {
     this.#costs.record(step, elapsedMs);
+    const { decodeRows, embedRows, decodedRequests, drawnTokens } = step;
+    if (decodeRows === 0 || embedRows > 0) return;
+    // What such steps cost in the mean: that this one waited for the processor is no fault of its draft.
+    const [stepMs = 0, plainMs = 0] = [decodeRows, decodedRequests].map((rows) => this.#costs.figures(rows).decodeStepMs);
+    if (decodeRows === decodedRequests) this.#ledger.plain(stepMs);
+    else this.#ledger.drafted(stepMs, (plainMs * drawnTokens) / decodedRequests);
   }
 
   /** An answer of so many tokens came to its end by itself. */

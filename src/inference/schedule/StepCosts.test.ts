@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StepCosts } from './StepCosts.js';
 
-const open = (stepCostWeight = 0.5): StepCosts => new StepCosts({ stepCostWeight });
+const open = (stepCostWeight = 0.5): StepCosts => new StepCosts({ stepCostWeight, stepCostGrowthMax: 1e9, stepCostFreshSteps: 1024 });
 const prefill = (prefillRows: number) => ({ prefillRows, decodeRows: 0, embedRows: 0 });
 const decode = (decodeRows: number) => ({ prefillRows: 0, decodeRows, embedRows: 0 });
 
@@ -22,11 +22,11 @@ describe('StepCosts', () => {
     expect(costs.figures(1).prefillRowMs).toBe(3);
   });
 
-  it('tells steps of few rows from steps of many, and takes the next bigger one for a size that was never seen', () => {
+  it('tells steps of few rows from steps of many, and takes what lies between for a size that was never seen', () => {
     const costs = open();
     costs.record(decode(1), 15);
-    costs.record(decode(16), 80);
-    expect([1, 2, 9, 16, 17].map((rows) => costs.figures(rows).decodeStepMs)).toEqual([15, 80, 80, 80, 80]);
+    costs.record(decode(16), 90);
+    expect([1, 2, 9, 16, 17].map((rows) => costs.figures(rows).decodeStepMs)).toEqual([15, 20, 55, 90, 90]);
   });
 
   it('leaves out cycles in which texts were embedded too, or nothing was done', () => {

@@ -5,10 +5,23 @@ import { type BatchPlan, firstTurn, planStep, type SchedulerState, type Sequence
 
 const options = inferenceOptions.parse({});
 const rowsMax = 256;
-const fresh = { replayTokens: 0, replayedTokens: 0, answered: false, firstTokenDueMs: 0, streamed: true, draftedTokens: 0, draftShare: 0 };
-const unmeasured = { costs: { prefillRowMs: undefined, decodeStepMs: undefined }, stepMs: () => undefined, outputsMax: 64, nowMs: 0 };
+const fresh = {
+  replayTokens: 0,
+  replayedTokens: 0,
+  answered: false,
+  firstTokenDueMs: 0,
+  streamed: true,
+  draftedTokens: 0,
+  draftShare: 0,
+  answerTokensLeft: 9,
+};
+const unmeasured = {
+  costs: { prefillRowMs: undefined, decodeStepMs: undefined },
+  drafts: { stepMs: () => undefined, outputsMax: 64, mayDraft: true },
+  nowMs: 0,
+};
 /** Of a quiet machine: pieces of 192 rows just keep the service level. */
-const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, stepMs: () => 50, outputsMax: 64, nowMs: 0 };
+const measured = { costs: { prefillRowMs: 1.6, decodeStepMs: 50 }, drafts: { stepMs: () => 50, outputsMax: 64, mayDraft: true }, nowMs: 0 };
 
 interface Work {
   readonly adapterGroup: string | null;

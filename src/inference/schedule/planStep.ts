@@ -1,5 +1,5 @@
 import type { InferenceOptions } from '../options.js';
-import { chooseDraftTokens } from '../speculation/chooseDraftTokens.js';
+import { chooseDraftTokens, type DraftState } from '../speculation/chooseDraftTokens.js';
 import { choosePieces, type PieceOptions, type PieceSchedule } from './choosePieces.js';
 import type { StepCostFigures } from './StepCosts.js';
 
@@ -25,6 +25,8 @@ export interface SequenceState {
   /** Tokens that are drafted to come next, and the share of drafted ones that is right. */
   readonly draftedTokens: number;
   readonly draftShare: number;
+  /** Tokens it may still draw. */
+  readonly answerTokensLeft: number;
 }
 
 /** Whose turn it is, and for how long. */
@@ -50,10 +52,8 @@ export interface SchedulerState {
   readonly rowsMax: number;
   /** Of a decode step of the sequences that decode now. */
   readonly costs: StepCostFigures;
-  /** Of a decode step of so many rows, ms; undefined before the first measurement. */
-  readonly stepMs: (rows: number) => number | undefined;
-  /** Rows of a call that may want logits. */
-  readonly outputsMax: number;
+  /** What decides about drafts beside the sequences. */
+  readonly drafts: Omit<DraftState, 'decoding'>;
   readonly nowMs: number;
 }
 
@@ -114,8 +114,7 @@ export function planStep(state: SchedulerState, options: PlanOptions): BatchPlan
     if (decoding.length === 0 || pieceIsDue(piece.rows, state.turn, schedule)) return piece;
   }
   // Rows of an adapter are computed one by one: verifying several of them gains nothing.
-  const draftTokens =
-    adapterGroup === null ? chooseDraftTokens({ decoding, stepMs: state.stepMs, outputsMax: state.outputsMax }, options) : 0;
+  const draftTokens = adapterGroup === null ? chooseDraftTokens({ decoding, ...state.drafts }, options) : 0;
   return { kind: 'decode', adapterGroup, sequences: decoding.map(({ sequence }) => sequence), draftTokens };
 }
 

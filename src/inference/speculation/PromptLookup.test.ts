@@ -10,6 +10,14 @@ it('drafts what followed the newest three tokens the last time they stood togeth
   expect(lookup.draft(1)).toEqual([6]);
   lookup.push(4);
   expect(lookup.draft(9)).toEqual([5, 9, 1, 2, 3, 6, 7, 1, 2]);
+  expect(lookup.draft(13)).toEqual([5, 9, 1, 2, 3, 6, 7, 1, 2, 3, 4, 5, 9]);
+});
+
+it('goes on round the period of a text that repeats itself', () => {
+  const lookup = new PromptLookup([4, 4, 4, 4]);
+  expect(lookup.draft(5)).toEqual([4, 4, 4, 4, 4]);
+  expect(new PromptLookup([1, 2, 1, 2, 1, 2]).draft(5)).toEqual([1, 2, 1, 2, 1]);
+  expect(lookup.draft(0)).toEqual([]);
 });
 
 it('finds what a search from behind finds, however the text has grown', () => {
@@ -29,7 +37,8 @@ it('finds what a search from behind finds, however the text has grown', () => {
           const isSame = (at: number): boolean => [1, 2, 3].every((back) => all[at - back] === all[end - back]);
           const places = Array.from({ length: Math.max(0, end - 3) }, (_, place) => end - 1 - place).filter((at) => at >= 3 && isSame(at));
           const [found] = end < 3 ? [] : places;
-          expect(lookup.draft(most)).toEqual(found === undefined ? [] : all.slice(found, found + most));
+          const goesOn = (from: number, place: number): number => all[from + (place % (end - from))] as number;
+          expect(lookup.draft(most)).toEqual(found === undefined ? [] : Array.from({ length: most }, (_, place) => goesOn(found, place)));
         }
       },
     ),

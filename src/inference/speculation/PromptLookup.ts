@@ -6,7 +6,7 @@ const contextTokens = 3;
 
 /**
  * Drafts how an answer goes on (R26, strategy `lookup`): as the text went on the last time that its newest three tokens stood together, in
- * the prompt or in the answer itself. Costs no model; good where an answer quotes what it was given. Memory: one entry a token.
+ * the prompt or in the answer itself; what reaches the end of the text goes on with the draft's own beginning, round and round as an answer does that repeats itself. Costs no model; good where an answer quotes what it was given. Memory: one entry a token.
  */
 export class PromptLookup {
   readonly #tokens: number[];
@@ -27,7 +27,9 @@ export class PromptLookup {
   draft(tokensMax: number): readonly number[] {
     this.#index();
     const from = this.#followers.get(this.#keyBefore(this.#tokens.length));
-    return from === undefined ? [] : this.#tokens.slice(from, from + tokensMax);
+    if (from === undefined) return [];
+    const known = this.#tokens.slice(from, from + tokensMax);
+    return Array.from({ length: tokensMax }, (_, place) => known[place % known.length] as number);
   }
 
   /** All occurrences but the newest, which is what is asked for. */

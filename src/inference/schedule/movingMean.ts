@@ -1,0 +1,12 @@
+import type { InferenceOptions } from '../options.js';
+
+export type MeanOptions = Pick<InferenceOptions, 'stepCostWeight' | 'stepCostGrowthMax'>;
+
+/**
+ * A moving mean after one more value. A value far above it counts only as a bounded multiple: a process that stood still for a second in
+ * the middle of a step has learnt nothing about steps, while a machine that became slower shows it in each of them.
+ */
+export function movingMean(before: number | undefined, value: number, options: MeanOptions): number {
+  if (before === undefined) return value;
+  return before + (Math.min(value, before * options.stepCostGrowthMax) - before) * options.stepCostWeight;
+}
