@@ -25,6 +25,12 @@ export const inferenceOptions = z.strictObject({
     .min(1)
     .default(400)
     .describe('service level: longest wait between two tokens of an answer while the prompt of another is computed, ms'),
+  serviceAimShare: z
+    .number()
+    .min(0.1)
+    .max(1)
+    .default(0.75)
+    .describe('share of that wait which the scheduler aims at: what it knows of steps are means, and the level is for nearly all of them'),
   serviceWholeAnswerMs: z
     .int()
     .min(1)
@@ -87,7 +93,7 @@ export const inferenceOptions = z.strictObject({
   sequenceTurnMs: z
     .int()
     .min(100)
-    .default(5000)
+    .default(15_000)
     .describe('a request gives up its sequence after so long when another has waited so long, ms; it goes on later where it stopped'),
   sequenceTurnTokensMin: z.int().min(1).default(16).describe('tokens a request draws at least before it gives up its sequence to an equal'),
   kvStoreBytesMax: z

@@ -47,8 +47,10 @@ describe('choosePieces', () => {
   });
 
   it('ends prompts as soon as the level between tokens allows when none can be in time', () => {
-    const late = choosePieces(state({ waiting: [{ rows: 3000, dueInMs: -1 }] }), options);
+    const late = choosePieces(state({ waiting: [{ rows: 3000, dueInMs: -1 }] }), { ...options, serviceAimShare: 1 });
     expect(late).toMatchObject({ rows: 192, decodeSteps: options.decodeStepsBetweenPiecesMin });
+    const careful = choosePieces(state({ waiting: [{ rows: 3000, dueInMs: 1_000 }] }), { ...options, serviceAimShare: 0.75 });
+    expect(careful).toMatchObject({ rows: 128, decodeSteps: options.decodeStepsBetweenPiecesMin });
   });
 
   it('looks at every prompt that waits: those behind a long one count too', () => {

@@ -35,6 +35,7 @@ export type PieceOptions = Pick<
   | 'decodeStepsBetweenPiecesMin'
   | 'decodeStepsBetweenPiecesMax'
   | 'serviceInterTokenMs'
+  | 'serviceAimShare'
   | 'serviceWholeAnswerMs'
 >;
 
@@ -52,8 +53,9 @@ export function choosePieces(state: PieceState, options: PieceOptions): PieceSch
   if (prefillRowMs === undefined || decodeStepMs === undefined) return unmeasured(state, options);
   if (!state.someoneReads) return together(prefillRowMs, state.rowsMax, options);
   const costs = { prefillRowMs, decodeStepMs };
+  const aimMs = options.serviceInterTokenMs * options.serviceAimShare;
   const schedules = candidates(state.rowsMax, options).filter(
-    ({ rows }) => rows === options.pieceRowsUnderLoad || rows * prefillRowMs + decodeStepMs <= options.serviceInterTokenMs,
+    ({ rows }) => rows === options.pieceRowsUnderLoad || rows * prefillRowMs + decodeStepMs <= aimMs,
   );
   const gentle = [...schedules].sort((left, right) => decodeShare(right, costs) - decodeShare(left, costs));
   return gentle.find((schedule) => isInTime(state.waiting, schedule, costs)) ?? (gentle.at(-1) as PieceSchedule);
