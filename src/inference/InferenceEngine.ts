@@ -290,7 +290,9 @@ export class InferenceEngine implements ModelService {
     const beginMs = clock.monotonicMs();
     const step = this.#cycle();
     await pacer.after(step);
-    this.#scheduler.measured(step, clock.monotonicMs() - beginMs);
+    const endMs = clock.monotonicMs();
+    this.#embeddings.stepEnded(endMs);
+    this.#scheduler.measured(step, endMs - beginMs);
   }
 
   #cycle(): DoneStep {
@@ -302,7 +304,12 @@ export class InferenceEngine implements ModelService {
     const plan = this.#planWithPrefix(nowMs);
     const done = this.#runPlan(plan);
     this.#pages.check();
-    return { ...done, embedRows: this.#embeddings.runPack((error) => this.#logStepFailure(error)) };
+    const embedRows = this.#embeddings.runPack({
+      nowMs: this.#parts.clock.monotonicMs(),
+      isBusy: done.prefillRows + done.decodeRows > 0,
+      onFailed: (error) => this.#logStepFailure(error),
+    });
+    return { ...done, embedRows };
   }
 
   /** A request that is suspended keeps its answer and its events; only its rows leave the model. */

@@ -150,6 +150,12 @@ export const inferenceOptions = z.strictObject({
   progressIntervalMs: z.int().min(100).default(1000).describe('a request without text reports progress this often, ms'),
   queueSamples: z.int().min(1).max(1024).default(32).describe('admissions over which the mean queue time is taken'),
   embedRequestsMax: z.int().min(1).default(256).describe('embedding requests waiting beyond this are refused'),
+  embedPatientShare: z
+    .number()
+    .min(0.01)
+    .max(1)
+    .default(0.25)
+    .describe('share of the engine’s time that the embedding of stored rows may take while other requests wait'),
   embedCharactersMax: z
     .int()
     .min(1024)

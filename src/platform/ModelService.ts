@@ -181,6 +181,8 @@ export interface EmbedRequest {
   readonly truncate?: boolean;
   /** False = vectors as the model gives them. Absent = of unit length. */
   readonly normalize?: boolean;
+  /** It gives way to chats and to other texts: nobody waits for each of its answers. */
+  readonly isPatient?: boolean;
 }
 
 export interface EmbedResult {

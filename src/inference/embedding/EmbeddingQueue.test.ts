@@ -19,7 +19,7 @@ describe('EmbeddingQueue (R23)', () => {
           const named = texts.map((length) => textOf(name++, length));
           queue.push({ texts: named, onDone: (vectors) => answers.set(index, vectors), onFailed: () => expect.unreachable() });
         }
-        for (let pack = queue.nextPack(); pack !== undefined; pack = queue.nextPack()) {
+        for (let pack = queue.nextPack('other'); pack !== undefined; pack = queue.nextPack('other')) {
           expect(pack.tokens <= packTokensMax || pack.texts.length === 1).toBe(true);
           pack.complete(pack.texts.map(vectorOf));
         }
@@ -42,10 +42,29 @@ describe('EmbeddingQueue (R23)', () => {
     queue.push(job('large', 50));
     queue.push(job('small', 1));
     for (let packs = 0; packs < 2; packs++) {
-      const pack = queue.nextPack();
+      const pack = queue.nextPack('other');
       pack?.complete(pack.texts.map(vectorOf));
     }
     expect(done).toEqual(['small']);
+  });
+
+  it('keeps patient requests out of the packs of others, and answers them one after the other (R28)', () => {
+    const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax });
+    const done: string[] = [];
+    const job = (name: string, texts: number, isPatient: boolean): EmbeddingJob => ({
+      texts: Array.from({ length: texts }, () => textOf(1, 60)),
+      isPatient,
+      onDone: () => done.push(name),
+      onFailed: () => expect.unreachable(),
+    });
+    queue.push(job('first', 4, true));
+    queue.push(job('second', 2, true));
+    queue.push(job('other', 1, false));
+    expect(queue.nextPack('other')?.texts).toHaveLength(1);
+    expect(queue.nextPack('other')).toBeUndefined();
+    for (let pack = queue.nextPack('patient'); pack !== undefined; pack = queue.nextPack('patient'))
+      pack.complete(pack.texts.map(vectorOf));
+    expect(done).toEqual(['first', 'second']);
   });
 
   it('fails every request of a pack, and is bounded', () => {
@@ -60,7 +79,7 @@ describe('EmbeddingQueue (R23)', () => {
     queue.push(job());
     expect(() => queue.push(job())).toThrow(expect.objectContaining({ code: 'QUEUE_FULL' }));
     const error = new Error('step failed');
-    queue.nextPack()?.fail(error);
+    queue.nextPack('other')?.fail(error);
     expect(failed).toEqual([error, error]);
     expect(queue.length).toBe(0);
   });

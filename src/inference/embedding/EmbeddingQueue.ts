@@ -3,6 +3,8 @@ import { baseError } from '../../base/index.js';
 /** One embedding request: texts as tokens, vectors filled in as packs come back. */
 export interface EmbeddingJob {
   readonly texts: readonly Int32Array[];
+  /** Gives way to those that are not; absent = it is not. */
+  readonly isPatient?: boolean;
   readonly onDone: (vectors: readonly Float32Array[]) => void;
   readonly onFailed: (error: unknown) => void;
 }
@@ -33,7 +35,8 @@ interface PackItem {
 
 /**
  * Embedding requests (R23) cut into packs of one pass. Requests take turns, so a large one does not hold up a small one; what is left of
- * a pack is filled from the next requests. Bounded by `requestsMax`: QUEUE_FULL.
+ * a pack is filled from the next requests. Patient ones (R28) have packs of their own, so that no other's pass is longer for them, and go
+ * one after the other: whoever sends them waits for whole answers in turn. Bounded by `requestsMax`: QUEUE_FULL.
  */
 export class EmbeddingQueue {
   readonly #waiting: Waiting[] = [];
@@ -67,11 +70,15 @@ export class EmbeddingQueue {
     return this.#waiting.map(({ job }) => job);
   }
 
-  /** The next pass, or undefined when nothing waits. A text longer than a pack goes alone. */
-  nextPack(): EmbeddingPack | undefined {
+  has(kind: 'patient' | 'other'): boolean {
+    return this.#waiting.some(({ job }) => isOf(job, kind));
+  }
+
+  /** The next pass of either kind, or undefined when nothing of it waits. A text longer than a pack goes alone. */
+  nextPack(kind: 'patient' | 'other'): EmbeddingPack | undefined {
     const items: PackItem[] = [];
     let tokens = 0;
-    for (const waiting of [...this.#waiting]) {
+    for (const waiting of this.#waiting.filter(({ job }) => isOf(job, kind))) {
       for (let item = this.#nextItem(waiting); item !== undefined; item = this.#nextItem(waiting)) {
         if (items.length > 0 && tokens + item.text.length > this.#packTokensMax) break;
         waiting.open.pop();
@@ -81,7 +88,7 @@ export class EmbeddingQueue {
       if (tokens >= this.#packTokensMax) break;
     }
     if (items.length === 0) return undefined;
-    this.#rotate();
+    if (kind === 'other') this.#rotate(items[0]?.waiting);
     return this.#packOf(items, tokens);
   }
 
@@ -90,9 +97,9 @@ export class EmbeddingQueue {
     return index === undefined ? undefined : { waiting, index, text: waiting.job.texts[index] as Int32Array };
   }
 
-  #rotate(): void {
-    const first = this.#waiting.shift();
-    if (first !== undefined) this.#waiting.push(first);
+  #rotate(first: Waiting | undefined): void {
+    const place = this.#waiting.findIndex((waiting) => waiting === first);
+    if (place >= 0) this.#waiting.push(...this.#waiting.splice(place, 1));
   }
 
   #packOf(items: readonly PackItem[], tokens: number): EmbeddingPack {
@@ -119,3 +126,5 @@ export class EmbeddingQueue {
     waiting.job.onDone(waiting.vectors);
   }
 }
+
+const isOf = ({ isPatient = false }: EmbeddingJob, kind: 'patient' | 'other'): boolean => isPatient === (kind === 'patient');

@@ -11,10 +11,11 @@ import {
 import type { InferenceOptions } from '../options.js';
 import { checkToken } from '../sampling/checkToken.js';
 import { dotProduct } from './dotProduct.js';
-import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
+import { type EmbeddingJob, type EmbeddingPack, EmbeddingQueue } from './EmbeddingQueue.js';
 import type { FittedText } from './FittedText.js';
 import { fitPair } from './fitPair.js';
 import { fitText } from './fitText.js';
+import { PatientShare } from './PatientShare.js';
 import { shapeVector } from './shapeVector.js';
 
 export interface EmbeddingServiceParts {
@@ -30,6 +31,12 @@ export interface EmbeddingServiceParts {
   readonly wake: () => void;
 }
 
+interface PackTurn {
+  readonly nowMs: number;
+  readonly isBusy: boolean;
+  readonly onFailed: (error: OstrakaError) => void;
+}
+
 // A megabyte takes a third of a second to tokenise: after so much of a request the engine looks after the others.
 const charactersBetweenPauses = 65_536;
 
@@ -41,11 +48,13 @@ const charactersBetweenPauses = 65_536;
 export class EmbeddingService {
   readonly #parts: EmbeddingServiceParts;
   readonly #queue: EmbeddingQueue;
+  readonly #patient: PatientShare;
 
   constructor(parts: EmbeddingServiceParts) {
     this.#parts = parts;
     const { packTokensMax } = parts.backend.facts;
     this.#queue = new EmbeddingQueue({ requestsMax: parts.options.embedRequestsMax, packTokensMax });
+    this.#patient = new PatientShare({ share: parts.options.embedPatientShare });
   }
 
   /** Requests that wait for packs. */
@@ -59,7 +68,7 @@ export class EmbeddingService {
     const normalize = request.normalize ?? true;
     const { tokens, truncate = false } = request;
     const texts = tokens === undefined ? await this.#readTexts(request.texts, truncate, signal) : this.#readTokens(tokens, truncate);
-    const vectors = await this.#run(texts, signal);
+    const vectors = await this.#run(texts, signal, request.isPatient);
     return { vectors: vectors.map((vector) => Array.from(shapeVector(vector, { dimensions, normalize }))), ...countsOf(texts) };
   }
 
@@ -68,9 +77,12 @@ export class EmbeddingService {
     return request.method === 'embedding' ? this.#rankByVectors(request, signal) : this.#rankPairs(request, signal);
   }
 
-  /** One pass for those who wait; its rows. A pass that fails, fails all whose texts it holds. */
-  runPack(onFailed: (error: OstrakaError) => void): number {
-    const pack = this.#queue.nextPack();
+  /**
+   * One pass for those who wait; its rows. A pass that fails, fails all whose texts it holds. `isBusy`: the step serves others, too.
+   * `stepEnded` is to follow.
+   */
+  runPack({ nowMs, isBusy, onFailed }: PackTurn): number {
+    const pack = this.#nextPack(nowMs, isBusy);
     if (pack === undefined) return 0;
     try {
       pack.complete(this.#parts.backend.embed(pack.texts));
@@ -82,11 +94,22 @@ export class EmbeddingService {
     return pack.tokens;
   }
 
+  stepEnded(nowMs: number): void {
+    this.#patient.ended(nowMs);
+  }
+
   failAll(error: OstrakaError): void {
     for (const job of this.#queue.jobs()) {
       this.#queue.remove(job);
       job.onFailed(error);
     }
+  }
+
+  #nextPack(nowMs: number, isBusy: boolean): EmbeddingPack | undefined {
+    const hasOthers = this.#queue.has('other');
+    if (!this.#queue.has('patient') || !this.#patient.mayStart(nowMs, isBusy || hasOthers)) return this.#queue.nextPack('other');
+    this.#patient.started(nowMs);
+    return this.#queue.nextPack('patient');
   }
 
   get #facts(): EmbeddingFacts {
@@ -162,12 +185,12 @@ export class EmbeddingService {
     return tokenised;
   }
 
-  async #run(texts: readonly FittedText[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+  async #run(texts: readonly FittedText[], signal: AbortSignal, isPatient = false): Promise<readonly Float32Array[]> {
     if (texts.length === 0) return [];
     this.#parts.checkOpen(signal);
     let job: EmbeddingJob | undefined;
     const done = new Promise<readonly Float32Array[]>((resolve, reject) => {
-      job = { texts: texts.map(({ tokens }) => tokens), onDone: resolve, onFailed: reject };
+      job = { texts: texts.map(({ tokens }) => tokens), isPatient, onDone: resolve, onFailed: reject };
       this.#queue.push(job);
     });
     this.#parts.wake();
