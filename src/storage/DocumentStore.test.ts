@@ -575,3 +575,41 @@ describe('durability and restart', () => {
     await refused;
   });
 });
+
+describe('who watches a collection (R28)', () => {
+  it('hears of each document that a commit writes or removes once it can be read, of no other collection, and no more once it leaves', async () => {
+    const heard: unknown[] = [];
+    const leave = documents.watch(books.id, (key, timestamp) => heard.push([key, timestamp]));
+    const leaveToo = documents.watch(books.id, (key) => heard.push(key));
+    const written = await put('a', 1);
+    expect(heard).toEqual([['a', written], 'a']);
+    leaveToo();
+    await write((transaction) => void transaction.insert(links, { _key: 'l', _from: 'books/a', _to: 'books/a' }));
+    const aborted = await begin();
+    upsert(aborted, 'b', 1);
+    const prepared = await begin();
+    upsert(prepared, 'c', 1);
+    const proposal = await documents.prepare(prepared);
+    expect(heard).toHaveLength(2);
+    await documents.decide(prepared.id, { kind: 'commit', commitTimestamp: proposal });
+    const removed = await write((transaction) => void transaction.remove(books, 'a'));
+    expect(heard.slice(2)).toEqual([
+      ['c', proposal],
+      ['a', removed],
+    ]);
+    leave();
+    leave();
+    await put('a', 2);
+    expect(heard).toHaveLength(4);
+  });
+
+  it('can list keys without reading what they hold', async () => {
+    for (const key of ['b', 'a', 'c']) await put(key, 1);
+    await write((transaction) => void transaction.remove(books, 'b'));
+    const transaction = await begin();
+    upsert(transaction, 'd', 1);
+    const first = transaction.keys(books, { afterKey: undefined, documentsMax: 1, bytesMax: 1e9 });
+    expect(first.keys[0]).toBe('a');
+    expect(transaction.keys(books, { afterKey: first.lastKey, documentsMax: 100, bytesMax: 1e9 }).keys).toEqual(['c', 'd']);
+  });
+});

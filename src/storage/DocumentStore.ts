@@ -34,6 +34,9 @@ export interface DocumentStoreParts {
   readonly options: StorageOptions;
 }
 
+/** Hears of a document that was written or removed, once the change can be read and before its writer knows. Must not throw. */
+export type CommitListener = (key: string, commitTimestamp: Timestamp) => void;
+
 const clockName = 'clock';
 
 /**
@@ -48,6 +51,7 @@ export class DocumentStore {
   readonly #conflicts: ConflictTable;
   readonly #reader: VersionReader;
   readonly #prepared = new Map<string, PreparedRecord>();
+  readonly #listeners = new Map<number, Set<CommitListener>>();
   #horizon: Timestamp;
 
   private constructor(parts: DocumentStoreParts, startAfter: Timestamp) {
@@ -149,6 +153,16 @@ export class DocumentStore {
     this.#unlock(transactionId);
   }
 
+  /** Calls back for each document of a collection that a commit writes, until the returned function is called. */
+  watch(collection: number, listener: CommitListener): () => void {
+    const listeners = this.#listeners.get(collection) ?? new Set();
+    this.#listeners.set(collection, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(collection) === listeners) this.#listeners.delete(collection);
+    };
+  }
+
   /** Ids of transactions prepared here and not decided. */
   inDoubt(): readonly string[] {
     return [...this.#prepared.keys()];
@@ -214,11 +228,20 @@ export class DocumentStore {
     try {
       await this.#write(writes, commitTimestamp, room);
       pending.settle();
+      this.#tell(names, commitTimestamp);
     } catch (error) {
       // Of a full disk it is certain that nothing was stored; of a damaged one it is not.
       if (toOstrakaError(error).code === 'STORE_FULL') pending.forget();
       else pending.settle();
       throw error;
+    }
+  }
+
+  #tell(names: ReadonlySet<string>, commitTimestamp: Timestamp): void {
+    if (this.#listeners.size === 0) return;
+    for (const name of names) {
+      const border = name.indexOf('/');
+      for (const listener of this.#listeners.get(Number(name.slice(0, border))) ?? []) listener(name.slice(border + 1), commitTimestamp);
     }
   }
 

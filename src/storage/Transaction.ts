@@ -30,6 +30,12 @@ export interface WriteResult {
 /** What a transaction is about to read of a collection. */
 export type ReadTarget = { readonly keys: readonly string[] } | { readonly afterKey: string | undefined };
 
+interface ScanRange {
+  readonly afterKey: string | undefined;
+  readonly documentsMax: number;
+  readonly bytesMax: number;
+}
+
 export interface WriteCondition {
   /** The document's present revision must be this (REVISION_MISMATCH). */
   readonly revision?: string | undefined;
@@ -106,8 +112,22 @@ export class Transaction {
    */
   scan(
     collection: CollectionRef,
-    range: { readonly afterKey: string | undefined; readonly documentsMax: number; readonly bytesMax: number },
+    range: ScanRange,
   ): { readonly documents: readonly StoredDocument[]; readonly lastKey: string | undefined } {
+    const { found, keys, lastKey } = this.#found(collection, range);
+    return { documents: keys.map((key) => documentCodec.decode(collection, found.get(key) as Uint8Array)), lastKey };
+  }
+
+  /** As `scan`, of what is there the keys alone: no document is decoded. */
+  keys(collection: CollectionRef, range: ScanRange): { readonly keys: readonly string[]; readonly lastKey: string | undefined } {
+    const { keys, lastKey } = this.#found(collection, range);
+    return { keys, lastKey };
+  }
+
+  #found(
+    collection: CollectionRef,
+    range: ScanRange,
+  ): { readonly found: ReadonlyMap<string, Uint8Array>; readonly keys: readonly string[]; readonly lastKey: string | undefined } {
     this.#checkSnapshot();
     this.reads.addRange(collection.id, range.afterKey);
     this.#checkDecided(collection.id, range);
@@ -123,7 +143,7 @@ export class Transaction {
       else found.set(write.key, write.document);
     }
     const keys = [...found.keys()].sort((left, right) => (left < right ? -1 : 1));
-    return { documents: keys.map((key) => documentCodec.decode(collection, found.get(key) as Uint8Array)), lastKey: chunk.lastKey };
+    return { found, keys, lastKey: chunk.lastKey };
   }
 
   /** `attributes._key` is the key; the caller has chosen one. */

@@ -3,11 +3,12 @@
 export type { CollectionRef } from './CollectionRef.js';
 export { checkDocumentKey } from './checkDocumentKey.js';
 export { claimStore } from './claimStore.js';
-export { DocumentStore, type DocumentStoreParts, type TransactionOutcome } from './DocumentStore.js';
+export { type CommitListener, DocumentStore, type DocumentStoreParts, type TransactionOutcome } from './DocumentStore.js';
 export { storageError, storageErrors } from './errors.js';
 export { GarbageCollector } from './GarbageCollector.js';
 export { HybridLogicalClock } from './HybridLogicalClock.js';
 export { isDocumentKey } from './isDocumentKey.js';
+export { type JobRecord, JobRecords } from './JobRecords.js';
 export type { MergeOptions } from './mergeDocuments.js';
 export { type StorageOptions, storageOptions } from './options.js';
 export type { StoredDocument } from './StoredDocument.js';
