@@ -20,7 +20,7 @@ export function describeAst(ast: Ast): AstDescription {
   for (const collection of ast.withCollections) note(collection);
   for (const node of nodes) {
     if (node['kind'] === 'for') note(node['source'] as Expression);
-    if (node['kind'] === 'modification') note(node['collection'] as Expression);
+    if (node['kind'] === 'modification' || node['kind'] === 'embedRows') note(node['collection'] as Expression);
   }
   return { collections: [...collections], bindVars: ast.bindParameters };
 }

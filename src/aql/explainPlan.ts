@@ -54,7 +54,13 @@ class Explainer {
   #node(node: PlanNode, site: 'COOR' | 'DBS'): readonly ExplainedNode[] {
     const { id, dependencies } = node;
     const isPointRead = node.kind === 'EnumerateCollection' && node.keys !== undefined;
-    const explained = { type: isPointRead ? 'IndexNode' : `${node.kind}Node`, id, dependencies, site, details: this.#details(node) };
+    const explained = {
+      type: isPointRead ? 'IndexNode' : `${node.kind}Node`,
+      id,
+      dependencies,
+      site: siteOf(node, site),
+      details: this.#details(node),
+    };
     if (node.kind === 'Subquery') return [{ ...explained, nodes: this.sequence(node.nodes, site) }];
     if (node.kind !== 'Gather') return [explained];
     const fragment = this.sequence(node.fragment, 'DBS');
@@ -111,6 +117,10 @@ class Explainer {
         const { action, subject, domain, shard, options } = node;
         return { action, ...this.#texts({ subject, domain, shard, options }) };
       }
+      case 'EmbedRows': {
+        const { model, collection, into, text, options } = node;
+        return { collection, model, ...this.#texts({ text }), into, options };
+      }
       case 'Gather':
         return this.#gather(node);
     }
@@ -163,6 +173,9 @@ class Explainer {
     };
   }
 }
+
+/** A statement over stored rows begins at the coordinator and does its work where they are. */
+const siteOf = (node: PlanNode, site: 'COOR' | 'DBS'): 'COOR' | 'DBS' => (node.kind === 'EmbedRows' ? 'DBS' : site);
 
 const partsOfCall = (node: Extract<PlanNode, { readonly kind: 'Infer' | 'Embed' | 'Rerank' }>) => {
   if (node.kind === 'Embed') return { input: node.input };

@@ -20,6 +20,7 @@ export type {
   AdapterNode,
   CollectNode,
   EmbedNode,
+  EmbedRowsNode,
   GatherNode,
   Guard,
   InferNode,

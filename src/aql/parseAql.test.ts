@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OstrakaError } from '../base/index.js';
+import { describeAst } from './describeAst.js';
 import { parseAql } from './parseAql.js';
 
 const failure = (text: string): OstrakaError => {
@@ -172,6 +173,9 @@ describe('parseAql: LLM ADAPTER is a statement where a query begins, and words e
     "WITH c LLM ADAPTER UNLOAD 'a'",
     "RETURN LENGTH(LLM ADAPTER LOAD 'a' DOMAIN 'b')",
     'RETURN [LLM ADAPTER LIST]',
+    "RETURN LLM EMBED 'm' FOR d IN c FROM d.t INTO v",
+    'LET a = (LLM EMBED @m FOR d IN c FROM d.t INTO v) RETURN a',
+    "LET a = 1 LLM EMBED 'm' FOR d IN c FROM d.t INTO v",
   ])('refuses it inside a query: %s', (text) =>
     expect(failure(text)).toMatchObject({ code: 'AQL_STATEMENT_MISPLACED', errorNum: 1501, data: { line: 1 } }),
   );
@@ -189,6 +193,31 @@ describe('parseAql: LLM ADAPTER is a statement where a query begins, and words e
     expect(error.code).toBe('AQL_PARSE');
     expect(error.message).toContain(expected);
   });
+});
+
+describe('parseAql: LLM EMBED … FOR is a statement where a query begins (R28)', () => {
+  it.each([
+    "LLM EMBED 'm' FOR d IN c FROM d.t INTO v",
+    'llm embed @model for d in @@c from CONCAT(d.title, "\\n", d.body) into @attribute options {truncate: true}',
+    "LLM EMBED 'm' FOR d IN `c` FROM d.t INTO 'a vector'",
+  ])('reads %s', (text) => {
+    const [operation, ...others] = parseAql(text).operations;
+    expect([operation?.kind, others]).toEqual(['embedRows', []]);
+    expect(describeAst(parseAql(text)).collections).toHaveLength(1);
+  });
+
+  it('leaves the call LLM EMBED what it was', () =>
+    expect(parseAql("RETURN LLM EMBED 'm' 'text'").operations).toMatchObject([{ kind: 'return', value: { kind: 'embed' } }]));
+
+  it.each([
+    ["LLM EMBED 'm' FOR", 'a variable name after FOR'],
+    ["LLM EMBED 'm' FOR d IN c INTO v", 'FROM'],
+    ["LLM EMBED 'm' FOR d IN c FROM d.t", 'INTO'],
+    ["LLM EMBED 'm' FOR d IN c FROM d.t INTO 1", 'the name of an attribute'],
+    ["LLM EMBED 'm' FOR d IN c FROM d.t INTO v RETURN 1", 'the end of the query'],
+  ])('says what is expected in %s', (text, expected) =>
+    expect(failure(text)).toMatchObject({ code: 'AQL_PARSE', message: expect.stringContaining(expected) }),
+  );
 });
 
 describe('parseAql: INFER, EMBED and their tail words are words, not reserved ones (R14)', () => {

@@ -24,7 +24,7 @@ export function parseAql(text: string): Ast {
   return ast;
 }
 
-const isStatement = ([first]: readonly Operation[]): boolean => first?.kind === 'adapter';
+const isStatement = ([first]: readonly Operation[]): boolean => first?.kind === 'adapter' || first?.kind === 'embedRows';
 
 function parseWith(cursor: TokenCursor, parser: OperationParser): readonly Expression[] {
   if (!cursor.acceptWord('WITH')) return [];

@@ -64,6 +64,21 @@ describe('planQuery: the plan as text', () => {
     expect(failure('LLM ADAPTER UNLOAD name').code).toBe('AQL_VARIABLE_UNKNOWN');
   });
 
+  it('shows the statement that embeds stored rows where it works, and takes no text that is not a matter of the row alone (R28)', () => {
+    const text = 'LLM EMBED @m FOR d IN passages FROM CONCAT(d.title, d.text) INTO @into OPTIONS {truncate: true}';
+    const bindVars = { m: 'default', into: 'vector' };
+    expect(plan(text, bindVars)).toContain('DBS EmbedRows collection=passages model=default text=CONCAT(d.title, d.text) into=vector');
+    expect(planQuery({ text, bindVars }).collections).toEqual([{ name: 'passages', access: 'write' }]);
+    const refused = (source: string, into = 'v'): string => failure(`LLM EMBED 'm' FOR d IN c FROM ${source} INTO ${into}`).code;
+    expect(refused('(FOR x IN c RETURN x.t)')).toBe('AQL_ACCESS_AFTER_WRITE');
+    expect(refused('(FOR x IN [1] RETURN x)')).toBe('NOT_SUPPORTED');
+    expect(refused("INFER 'm' d.t")).toBe('NOT_SUPPORTED');
+    expect(refused('CONCAT(d.t, RAND())')).toBe('NOT_SUPPORTED');
+    expect(refused('other.t')).toBe('AQL_VARIABLE_UNKNOWN');
+    expect(refused('d.t', '_key')).toBe('AQL_PARSE');
+    expect(failure("LLM EMBED 'm' FOR d IN c FROM d.t INTO v OPTIONS {truncate: RAND()}").code).toBe('AQL_OPTION_INVALID');
+  });
+
   it('embeds each document on its shard, before the writes, and adds the counts (paper §IV-E)', () => {
     const text =
       "FOR d IN passages FILTER d.vector == null UPDATE d WITH {vector: EMBED 'default' d.text} IN passages COLLECT WITH COUNT INTO n RETURN n";

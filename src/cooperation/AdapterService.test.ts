@@ -17,6 +17,7 @@ import type { RemoteExecutor } from '../rpc/index.js';
 import { AdapterPublisher } from './AdapterPublisher.js';
 import { AdapterService } from './AdapterService.js';
 import { cooperationOptions } from './options.js';
+import { ProgressRegistry } from './progress/ProgressRegistry.js';
 
 const { signal } = new AbortController();
 const shardId = asId<ShardId>('s1');
@@ -73,8 +74,10 @@ describe('AdapterService (R21)', () => {
       saved = adapters;
     },
   };
+  let progress: ProgressRegistry;
   const open = (options: object = {}) =>
     new AdapterService({
+      progress,
       publisher,
       files,
       topology: () => gossip.view(),
@@ -87,6 +90,7 @@ describe('AdapterService (R21)', () => {
 
   beforeEach(() => {
     clock = new ManualClock();
+    progress = new ProgressRegistry({ shardId, clock, options: cooperationOptions.parse({}) });
     logger = new EventLog();
     saved = [];
     engine = new AdapterEngine(async function* () {});

@@ -17,6 +17,7 @@ import { ambiguousAdapter } from './ambiguousAdapter.js';
 import { checkAdapterLoad } from './checkAdapterLoad.js';
 import { cooperationError } from './errors.js';
 import type { CooperationOptions } from './options.js';
+import type { ProgressRegistry } from './progress/ProgressRegistry.js';
 
 /** What a client may say of an adapter to load. */
 export interface AdapterLoad {
@@ -44,6 +45,7 @@ export class AdapterService {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #options: CooperationOptions;
+  readonly #progress: Pick<ProgressRegistry, 'start'>;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #saved: readonly SavedAdapter[] | undefined;
@@ -55,6 +57,7 @@ export class AdapterService {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly options: CooperationOptions;
+    readonly progress: Pick<ProgressRegistry, 'start'>;
   }) {
     this.#publisher = parts.publisher;
     this.#files = parts.files;
@@ -62,6 +65,7 @@ export class AdapterService {
     this.#clock = parts.clock;
     this.#logger = parts.logger;
     this.#options = parts.options;
+    this.#progress = parts.progress;
   }
 
   /**
@@ -130,8 +134,10 @@ export class AdapterService {
     checkAdapterLoad({ domain, digest, scale }, this.#publisher.announced(), this.#options.adaptersMax);
     const declared = accuracyDelta === undefined ? figuresAt(scale, figures) : declaredFigures(accuracyDelta);
     const late = baseError('DEADLINE_EXCEEDED', `the adapter was not loaded within ${this.#options.adapterLoadMsMax} ms`);
-    const announcement = await this.#within(this.#options.adapterLoadMsMax, late, (signal) =>
-      this.#publisher.publish({ domain, path, digest, scale, figures: declared }, signal),
+    const announcement = await this.#reported(`load adapter of ${domain}`, () =>
+      this.#within(this.#options.adapterLoadMsMax, late, (signal) =>
+        this.#publisher.publish({ domain, path, digest, scale, figures: declared }, signal),
+      ),
     );
     const saved: SavedAdapter = { domain, path, digest, scale, ...(accuracyDelta !== undefined && { accuracyDelta }) };
     return { announcement, saved };
@@ -142,8 +148,24 @@ export class AdapterService {
     const { digest, scale } = adapter;
     const message = `requests still use adapter ${digest.slice(0, 12)}@${scale} after ${adapterUnloadMsMax} ms; it goes with the last of them`;
     const inUse = platformError('ADAPTER_IN_USE', message, { data: { adapterDigest: digest } });
-    await this.#within(adapterUnloadMsMax, inUse, (signal) => this.#publisher.free(adapter, signal));
+    await this.#reported(`unload adapter ${digest.slice(0, 12)}@${scale}`, () =>
+      this.#within(adapterUnloadMsMax, inUse, (signal) => this.#publisher.free(adapter, signal)),
+    );
     this.#logger.info('adapter.unloaded', { adapter: adapterKey(adapter) });
+  }
+
+  /** Nobody knows how far it is, only that it is under way. */
+  async #reported<Value>(title: string, work: () => Promise<Value>): Promise<Value> {
+    const job = this.#progress.start({ kind: 'adapter', title, unit: 'percent' });
+    try {
+      const value = await work();
+      job.update({ done: 100, total: 100 });
+      job.end('done');
+      return value;
+    } catch (thrown) {
+      job.end('failed', toOstrakaError(thrown).code);
+      throw thrown;
+    }
   }
 
   async #within<Value>(ms: number, error: OstrakaError, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {

@@ -23,6 +23,9 @@ export const cooperationOptions = z.strictObject({
       'an unload waits so long for running requests; then it answers ADAPTER_IN_USE and the adapter goes with the last of them, ms',
     ),
   adapterChangesQueuedMax: z.int().min(1).default(16).describe('loads and unloads of adapters that wait for their turn'),
+  jobsListedMax: z.int().min(1).default(64).describe('jobs of one shard that are listed while they run, and as many that have ended'),
+  jobShownAfterMs: z.int().min(0).default(1_000).describe('what takes less is no job, ms'),
+  jobsAnswerMsMax: z.int().min(1).default(2_000).describe('a shard that does not say within this time what it is at is left out, ms'),
   eventsQueuedMax: z.int().min(16).default(4_096).describe('events of one request that may wait for its reader'),
 });
 

@@ -152,6 +152,7 @@ describe('many heavy queries at once', () => {
       const context = openContext({
         turns,
         adapters: undefined,
+        embedRows: undefined,
         part,
         random,
         options,

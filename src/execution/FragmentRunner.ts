@@ -89,6 +89,7 @@ export class FragmentRunner {
     return openContext({
       ...this.#parts,
       adapters: undefined,
+      embedRows: undefined,
       part,
       queryId: `${request.queryId}@${shardId}`,
       site: (context) => new ShardSite({ transaction, collection: request.collection, ring: sharding.ring, shardId, context }),

@@ -6,6 +6,7 @@ import type { ConsistentHashRing } from '../sharding/index.js';
 import type { CollectionRef } from '../storage/index.js';
 import type { DistributedTransaction } from '../transactions/index.js';
 import { DistributedExecutor, type FragmentLimits } from './DistributedExecutor.js';
+import { EmbedScatter } from './embedding/EmbedScatter.js';
 import { executionError } from './errors.js';
 import { KeyGenerator } from './KeyGenerator.js';
 import type { MemoryAccount } from './MemoryAccount.js';
@@ -116,6 +117,7 @@ export class QueryRun {
       queryId: `${executor.selfShardId}:${id}`,
       shardId: executor.selfShardId,
       site: (own) => this.#site(limits, own),
+      embedRows: this.#embedRows(),
       limits,
       nowMs: clock.nowMs(),
       signal,
@@ -125,7 +127,7 @@ export class QueryRun {
   }
 
   #site(limits: FragmentLimits, context: () => SequenceContext): DistributedExecutor {
-    const { executor, ring, collections, plan, clock } = this.#parts;
+    const { executor, ring, collections, plan } = this.#parts;
     return new DistributedExecutor({
       executor,
       ring,
@@ -133,9 +135,19 @@ export class QueryRun {
       limits,
       transaction: this.#transaction,
       originRegister: plan.variables.length,
-      remainingMs: () => Math.max(1, this.#startedMs + this.#runtimeMs - clock.monotonicMs()),
+      remainingMs: () => this.#remainingMs(),
       context,
     });
+  }
+
+  #embedRows(): EmbedScatter {
+    const { id, request, collections, ring, executor } = this.#parts;
+    const queryId = `${executor.selfShardId}:${id}`;
+    return new EmbedScatter({ queryId, request, collections, ring, executor, remainingMs: () => this.#remainingMs() });
+  }
+
+  #remainingMs(): number {
+    return Math.max(1, this.#startedMs + this.#runtimeMs - this.#parts.clock.monotonicMs());
   }
 
   /** Shards drop idle transactions; while models think, the query's are not idle. A shard that lost it ends the query at its next call. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { optimizerRuleNames } from '../aql/index.js';
 import { asId, compareBytes, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
-import type { BatchResult, ClusterRequest, ScatterReport } from '../cooperation/index.js';
+import { type BatchResult, type ClusterRequest, cooperationOptions, ProgressRegistry, type ScatterReport } from '../cooperation/index.js';
 import {
   type CallHandler,
   type Clock,
@@ -21,7 +21,7 @@ import {
 } from '../platform/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../rpc/index.js';
 import { Catalog, ShardingManager } from '../sharding/index.js';
-import { DocumentStore, storageOptions } from '../storage/index.js';
+import { DocumentStore, JobRecords, storageOptions, type Transaction } from '../storage/index.js';
 import {
   DecisionLog,
   type DistributedTransaction,
@@ -30,6 +30,8 @@ import {
   transactionMethods,
   transactionOptions,
 } from '../transactions/index.js';
+import { EmbedJobs } from './embedding/EmbedJobs.js';
+import { embedMethods } from './embedding/embedMethods.js';
 import { executionMethods } from './executionMethods.js';
 import { FairTurns } from './FairTurns.js';
 import { FragmentRunner } from './FragmentRunner.js';
@@ -239,7 +241,8 @@ class MemoryCluster {
     const { clock } = this;
     const random = new CountingRandom();
     const parts = { clock, random, logger: silent };
-    const documents = DocumentStore.open({ store: new MapStore(), clock, options: storageOptions.parse({}) });
+    const store = new MapStore();
+    const documents = DocumentStore.open({ store, clock, options: storageOptions.parse({}) });
     const { timestamps } = documents;
     const exchange = { last: () => timestamps.last(), observe: (timestamp: number) => timestamps.observe(timestamp as never) };
     const metrics = declareRpcMetrics(uncounted);
@@ -270,7 +273,24 @@ class MemoryCluster {
     const turns = new FairTurns({ clock, options: execution });
     this.memories.set(shardId, queryMemory);
     const runner = new FragmentRunner({ queryMemory, turns, shardId, transactions, sharding, models, ...parts, options: execution });
-    server.register({ ...transactionMethods(local), ...executionMethods(runner) });
+    const jobs = new EmbedJobs({
+      ...parts,
+      shardId,
+      documents,
+      records: new JobRecords({ store }),
+      sharding,
+      models,
+      factsOf: () => ({ name: 'scripted', kind: 'embedding', digest: 'd'.repeat(64), contextTokensMax: 64 }),
+      progress: new ProgressRegistry({ shardId, clock, options: cooperationOptions.parse({}) }),
+      turns,
+      queryMemory,
+      options: execution,
+    });
+    server.register({
+      ...transactionMethods(local),
+      ...executionMethods(runner),
+      ...embedMethods({ jobs, sharding, clock, heartbeatMs: 1_000 }),
+    });
     this.#handlers.set(shardId, server.handle);
     this.stores.set(shardId, documents);
     const coordinator = new TransactionCoordinator({ executor, timestamps, decisions, ...parts, metrics: uncounted, options });
@@ -347,6 +367,35 @@ describe('the same query from any shard of three', () => {
     expect(extra.stats.embed.perShard.reduce((total, { texts }) => total + texts, 0)).toBe(60);
     expect(await cluster.rows(embedAll, {}, 2)).toEqual([0]);
     expect(await cluster.rows('FOR d IN passages FILTER d.vector[0] != LENGTH(d.text) RETURN d')).toEqual([]);
+  });
+
+  it('lets a collection embed itself: every shard its own rows, and nothing comes back but counts (paper §IV-E, R28)', async () => {
+    const statement = "LLM EMBED 'default' FOR d IN passages FROM d.text INTO own";
+    const { rows, extra } = await cluster.run(statement, { shard: 1 });
+    expect(rows.map((row) => (row as { shard: string }).shard)).toEqual(['shard-0', 'shard-1', 'shard-2']);
+    const embedded = rows.map((row) => (row as { embedded: number }).embedded);
+    expect(embedded.reduce((sum, count) => sum + count, 0)).toBe(60);
+    expect(extra.stats).toMatchObject({ writesExecuted: 60, httpRequests: 3, embed: { texts: 60 } });
+    expect(extra.stats.embed.perShard.map(({ texts }) => texts)).toEqual(embedded);
+    const asked = [...cluster.models.embedded].flatMap(([shardId, texts]) =>
+      texts.filter((text) => text !== ' ').map((text) => [text, shardId]),
+    );
+    const ownerOf = new Map(asked as [string, string][]);
+    for (const shardId of ['shard-0', 'shard-1', 'shard-2']) {
+      const found = (await cluster.stores
+        .get(asId<ShardId>(shardId))
+        ?.begin({ id: 'look', signal: new AbortController().signal })) as Transaction;
+      const { id } = await cluster.catalog.collection('_system', 'passages');
+      const passagesThere = { database: '_system', name: 'passages', id, kind: 'document' as const };
+      const { documents } = found.scan(passagesThere, { afterKey: undefined, documentsMax: 100, bytesMax: 1e9 });
+      expect(documents.every((document) => ownerOf.get(document['text'] as string) === shardId)).toBe(true);
+    }
+    expect(await cluster.rows('FOR d IN passages FILTER d.own[0] != LENGTH(d.text) RETURN d')).toEqual([]);
+    const again = await cluster.run(statement, { shard: 2 });
+    expect(again.extra.stats.embed.texts).toBe(0);
+    await expect(cluster.run(`${statement} OPTIONS {background: 1}`)).rejects.toMatchObject({ code: 'EMBED_STATEMENT_INVALID' });
+    cluster.dead.add(asId<ShardId>('shard-1'));
+    await expect(cluster.run(statement)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
   });
 
   it('answers with detail', async () => {

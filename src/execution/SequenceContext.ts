@@ -4,6 +4,7 @@ import type { BatchResult, ClusterAdapters, ClusterRequest, ScatterReport } from
 import type { EmbedRequest, EmbedResult, RerankRequest, RerankResult } from '../platform/index.js';
 import type { DocumentWrite, WriteOutcome } from './applyWrites.js';
 import type { Block } from './Block.js';
+import type { EmbedScatter } from './embedding/EmbedScatter.js';
 import type { Rounds } from './inference/InferRounds.js';
 import type { MemoryAccount } from './MemoryAccount.js';
 import type { ExecutionOptions } from './options.js';
@@ -48,6 +49,8 @@ export interface SequenceContext {
   readonly models: ModelAccess;
   /** On a coordinator; fragments hold no statements. */
   readonly adapters: AdapterAccess | undefined;
+  /** On a coordinator. */
+  readonly embedRows: Pick<EmbedScatter, 'run'> | undefined;
   readonly evaluation: EvaluationContext;
   readonly signal: AbortSignal;
   readonly memory: MemoryAccount;

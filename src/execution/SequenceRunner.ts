@@ -8,6 +8,7 @@ import { adapterOperator } from './operators/adapterOperator.js';
 import { calculationOperator } from './operators/calculationOperator.js';
 import { collectOperator } from './operators/collectOperator.js';
 import { embedOperator } from './operators/embedOperator.js';
+import { embedRowsOperator } from './operators/embedRowsOperator.js';
 import { enumerateListOperator } from './operators/enumerateListOperator.js';
 import { filterOperator } from './operators/filterOperator.js';
 import { inferOperator } from './operators/inferOperator.js';
@@ -129,6 +130,8 @@ export class SequenceRunner {
         });
       case 'Embed':
         return embedOperator(node, context);
+      case 'EmbedRows':
+        return embedRowsOperator(node, context);
       case 'Rerank':
         return rerankOperator(node, context);
       case 'Adapter':

@@ -73,6 +73,14 @@ export const executionErrors = {
     meaning: 'RERANK takes an array without null, and with OPTIONS {key} objects that have the attribute.',
     action: 'Filter first, or name the attribute that holds the text.',
   },
+  EMBED_STATEMENT_INVALID: {
+    httpStatus: 400,
+    errorNum: 8106,
+    retryable: false,
+    meaning:
+      'An option of LLM EMBED … FOR has a wrong type or range or is not known, or the statement stands in a transaction of several queries, which it cannot be part of: it commits by itself, again and again.',
+    action: 'See LLM EMBED … FOR in docs/reference/aql.md; send the statement without a transaction.',
+  },
   EMBED_INPUT_INVALID: {
     httpStatus: 400,
     errorNum: 8101,

@@ -5,6 +5,8 @@ export type { DocumentOperation, DocumentOptions, DocumentOutcome } from './docu
 export { type DocumentRequest, DocumentService } from './documents/DocumentService.js';
 export { documentMethods } from './documents/documentMethods.js';
 export { LocalDocuments } from './documents/LocalDocuments.js';
+export { EmbedJobs } from './embedding/EmbedJobs.js';
+export { embedMethods } from './embedding/embedMethods.js';
 export { executionError, executionErrors } from './errors.js';
 export { executionMethods } from './executionMethods.js';
 export { FairTurns } from './FairTurns.js';

@@ -19,6 +19,7 @@ export interface ContextParts {
   readonly site: (context: () => SequenceContext) => Site;
   readonly models: ModelAccess;
   readonly adapters: AdapterAccess | undefined;
+  readonly embedRows: SequenceContext['embedRows'];
   readonly turns: Turns;
   /** Which waits for its turns. */
   readonly part: TurnPart;
@@ -33,7 +34,7 @@ export interface ContextParts {
 
 /** What the operators of a query share on its coordinator, or those of a fragment on its shard. Whoever opens it ends `memory.limit`. */
 export function openContext(parts: ContextParts): SequenceContext {
-  const { queryId, shardId, models, adapters, turns, part, options, limits, signal } = parts;
+  const { queryId, shardId, models, adapters, embedRows, turns, part, options, limits, signal } = parts;
   const memory = new MemoryAccount(new MemoryLimit(limits.memoryLimitBytes, parts.queryMemory));
   const pacer = new Pacer({ turns, part, signal, memory, stepsMax: options.expressionStepsMax });
   const warnings = new WarningList(limits);
@@ -46,7 +47,7 @@ export function openContext(parts: ContextParts): SequenceContext {
     allocate: (bytes) => memory.allocate(bytes),
     scratch: [],
   };
-  const own = { queryId, shardId, models, adapters, evaluation, signal, memory, pacer, warnings, options };
+  const own = { queryId, shardId, models, adapters, embedRows, evaluation, signal, memory, pacer, warnings, options };
   const context: SequenceContext = { ...own, site: parts.site(() => context), stats: emptyStats(), answers: new Map() };
   return context;
 }

@@ -23,6 +23,34 @@ export const executionOptions = z.strictObject({
     .default(64)
     .describe('rows whose subqueries run side by side where these call models, so that their calls go out together'),
   embedTextsMax: z.int().min(1).default(256).describe('texts of one embedding request to the engine, documents of one rerank request'),
+  embedRowsMax: z.int().min(1).max(4_096).default(64).describe('stored rows whose vectors LLM EMBED … FOR asks for and commits at a time'),
+  embedCharactersMax: z.int().min(1).default(262_144).describe('characters of the texts of these rows, about; more are split'),
+  embedScanRowsMax: z.int().min(1).max(1_000).default(128).describe('stored rows that LLM EMBED … FOR reads at a time'),
+  embedAheadMax: z
+    .int()
+    .min(1)
+    .max(16)
+    .default(2)
+    .describe('batches of LLM EMBED … FOR that are with the model on one shard while another is committed'),
+  embedJobsMax: z.int().min(1).default(32).describe('statements LLM EMBED … FOR that run or wait on one shard'),
+  embedRoundsMax: z
+    .int()
+    .min(1)
+    .default(100)
+    .describe('times that LLM EMBED … FOR looks again at rows that were written while it ran; then it tells how many it left'),
+  embedChangedKeysMax: z
+    .int()
+    .min(1)
+    .default(65_536)
+    .describe('keys of rows written while LLM EMBED … FOR runs that it remembers; beyond it all rows are looked at again'),
+  embedConflictsMax: z.int().min(1).default(8).describe('tries to commit a batch of LLM EMBED … FOR beside other writers of its rows'),
+  embedRetriesMax: z
+    .int()
+    .min(0)
+    .default(30)
+    .describe('times that one request of LLM EMBED … FOR is sent again to an engine that is lost, starting or full'),
+  embedRetryMs: z.int().min(1).default(1_000).describe('pause before that, ms'),
+  embedResumeMs: z.int().min(1).default(10_000).describe('pause before a background job that failed for now goes on, ms'),
   rerankRowsMax: z
     .int()
     .min(1)

@@ -149,6 +149,20 @@ export const gatewayErrors = {
     meaning: 'Another request reads this cursor now.',
     action: 'Read a cursor from one place at a time.',
   },
+  JOB_UNKNOWN: {
+    httpStatus: 404,
+    errorNum: 404,
+    retryable: false,
+    meaning: 'No shard that answers has a job of this name that can be ended; `unreachable` lists the shards that did not answer.',
+    action: 'See GET /_ostraka/jobs; jobs that embed rows can be ended while they run or wait.',
+  },
+  JOB_STREAMS_FULL: {
+    httpStatus: 429,
+    errorNum: 21002,
+    retryable: true,
+    meaning: 'As many clients follow the jobs of the cluster at this shard as it allows.',
+    action: 'Ask without `Accept: text/event-stream` from time to time, or follow them at another shard.',
+  },
 } as const;
 
 export const gatewayError = defineErrors(gatewayErrors);

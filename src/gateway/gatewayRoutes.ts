@@ -1,4 +1,4 @@
-import type { AdapterService, ClusterModelService } from '../cooperation/index.js';
+import type { AdapterService, ClusterJobs, ClusterModelService } from '../cooperation/index.js';
 import type { DocumentService, QueryService } from '../execution/index.js';
 import type { TopologyView } from '../membership/index.js';
 import type { Clock, Metrics, Random } from '../platform/index.js';
@@ -6,6 +6,7 @@ import type { RemoteExecutor } from '../rpc/index.js';
 import type { Catalog, ConsistentHashRing } from '../sharding/index.js';
 import { clusterRoutes } from './admin/clusterRoutes.js';
 import { healthRoutes } from './admin/healthRoutes.js';
+import { jobRoutes } from './admin/jobRoutes.js';
 import type { CursorStore } from './data/CursorStore.js';
 import { collectionRoutes } from './data/collectionRoutes.js';
 import { databaseRoutes } from './data/databaseRoutes.js';
@@ -34,6 +35,7 @@ export function gatewayRoutes(parts: {
   readonly cursors: CursorStore;
   readonly models: ClusterModelService;
   readonly adapters: AdapterService;
+  readonly jobs: ClusterJobs;
   readonly executor: RemoteExecutor;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -72,5 +74,6 @@ export function gatewayRoutes(parts: {
     ...modelListRoutes(parts),
     ...healthRoutes(parts),
     ...clusterRoutes(parts),
+    ...jobRoutes(parts),
   ];
 }

@@ -42,6 +42,8 @@ export const gatewayOptions = z.strictObject({
     .min(10)
     .default(15_000)
     .describe('a stream that is silent for so long gets a comment, so that proxies keep it open, ms'),
+  jobEventsMs: z.int().min(10).default(1_000).describe('how often a client that follows the jobs is told what has changed, ms'),
+  jobStreamsMax: z.int().min(1).default(16).describe('clients that follow the jobs of the cluster at one shard'),
   messagesMax: z.int().min(1).default(1_024).describe('messages of one chat'),
   choicesMax: z.int().min(1).default(16).describe('answers to one question (n)'),
   promptsMax: z.int().min(1).default(64).describe('prompts of one text completion'),

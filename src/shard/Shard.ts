@@ -1,5 +1,6 @@
 import { asId, type ShardId, toOstrakaError } from '../base/index.js';
 import type { AdapterPublisher, AdapterService } from '../cooperation/index.js';
+import type { EmbedJobs } from '../execution/index.js';
 import type { CursorStore, Gateway, Readiness } from '../gateway/index.js';
 import type { GossipEntry, GossipProtocol, ShardRegistration } from '../membership/index.js';
 import { describeProgress, type EnginePool } from '../models/index.js';
@@ -41,6 +42,7 @@ export interface ShardParts {
   readonly engine: EnginePool;
   readonly publisher: AdapterPublisher;
   readonly adapters: AdapterService;
+  readonly embedJobs: EmbedJobs;
   readonly cursors: CursorStore;
   readonly gateway: Gateway;
 }
@@ -79,6 +81,7 @@ export class Shard {
     this.#isServing = true;
     this.#startLoops();
     await this.#startEngine();
+    await this.#parts.embedJobs.resume();
     return address;
   }
 
@@ -92,6 +95,7 @@ export class Shard {
     this.#parts.cursors.close();
     const stops = [
       () => gateway.stop(),
+      () => this.#parts.embedJobs.stop(),
       () => this.#parts.transactions.stop(),
       () => registration.stop(),
       () => engine.stop(),

@@ -4,14 +4,20 @@ import {
   AdapterService,
   adapterMethods,
   ClusterAdapters,
+  ClusterJobs,
   ClusterModelService,
   declareCooperationMetrics,
+  jobMethods,
   modelMethods,
+  ProgressRegistry,
+  ReportingLauncher,
   RequestRouter,
 } from '../cooperation/index.js';
 import {
   DocumentService,
   documentMethods,
+  EmbedJobs,
+  embedMethods,
   executionMethods,
   FairTurns,
   FragmentRunner,
@@ -33,6 +39,7 @@ import type {
   MetadataStore,
   Metrics,
   ModelDescription,
+  ModelFacts,
   OrderedStore,
   Random,
   Transport,
@@ -40,7 +47,7 @@ import type {
 import { AdaptiveShardRouter, Reservations } from '../routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer } from '../rpc/index.js';
 import { Catalog, ShardingManager } from '../sharding/index.js';
-import { claimStore, DocumentStore, GarbageCollector, type Timestamp } from '../storage/index.js';
+import { claimStore, DocumentStore, GarbageCollector, JobRecords, type Timestamp } from '../storage/index.js';
 import { DecisionLog, LocalTransactions, TransactionCoordinator, transactionMethods } from '../transactions/index.js';
 import { Shard } from './Shard.js';
 import type { ShardConfig } from './ShardConfig.js';
@@ -119,8 +126,9 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.transactions,
   });
 
+  const progress = new ProgressRegistry({ shardId: selfShardId, clock, options: config.cooperation });
   const engine = new EnginePool({
-    launcher: platform.launcher,
+    launcher: new ReportingLauncher({ launcher: platform.launcher, progress }),
     config: toEngineConfig(config),
     served: toServedModels(config),
     memory: platform.memory,
@@ -152,10 +160,13 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     options: config.cooperation,
     onUnreachable: (shardId, refused) => gossip.reportUnreachable(shardId, refused),
   });
+  const factsOf = (name: string): ModelFacts | undefined =>
+    engine.models().find((one) => one.kind === 'embedding' && (name === 'default' || name === one.name));
   const publisher = new AdapterPublisher({ modelService: engine, gossip, clock, logger });
   const adapters = new AdapterService({
     publisher,
     files: platform.adapterFiles,
+    progress,
     topology: () => gossip.view(),
     clock,
     logger,
@@ -184,6 +195,21 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     turns,
     random: random.fork('fragments'),
     options: config.execution,
+  });
+  const embedJobs = new EmbedJobs({
+    shardId: selfShardId,
+    documents: documentStore,
+    records: new JobRecords({ store: platform.store }),
+    sharding,
+    models,
+    factsOf,
+    progress,
+    clock,
+    turns,
+    random: random.fork('embedding'),
+    logger,
+    options: config.execution,
+    queryMemory,
   });
   const queries = new QueryService({
     queryMemory,
@@ -218,6 +244,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
       cursors,
       models,
       adapters,
+      jobs: new ClusterJobs({ executor, topology: () => gossip.view(), options: config.cooperation }),
       executor,
       metrics,
       clock,
@@ -234,6 +261,8 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...gossipMethods(gossip),
     ...transactionMethods(localTransactions),
     ...executionMethods(fragments),
+    ...embedMethods({ jobs: embedJobs, sharding, clock, heartbeatMs: config.cooperation.heartbeatMs }),
+    ...jobMethods({ progress, cancel: (job) => embedJobs.cancel(job) }),
     ...documentMethods({ documents: localDocuments, sharding, turns, options: config.execution }),
     ...adapterMethods(adapters),
     ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
@@ -267,6 +296,7 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     engine,
     publisher,
     adapters,
+    embedJobs,
     cursors,
     gateway,
   });

@@ -1,6 +1,7 @@
 import { assertNever } from '../../base/index.js';
 import type { Expression, Operation } from '../syntax/Ast.js';
 import { buildCollect } from './buildCollect.js';
+import { buildEmbedRows } from './buildEmbedRows.js';
 import { buildModelCall } from './buildModelCall.js';
 import { buildModification } from './buildModification.js';
 import { ExpressionBuilder } from './ExpressionBuilder.js';
@@ -65,6 +66,9 @@ export class OperationBuilder {
         break;
       case 'adapter':
         this.#buildAdapter(operation);
+        break;
+      case 'embedRows':
+        buildEmbedRows(this.#builder, this.#expressions, operation);
         break;
       case 'return':
         this.#builder.append({ kind: 'Return', value: this.#expressions.build(operation.value), distinct: operation.distinct });

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../base/index.js';
 import type { PlanExpression, VariableId } from './PlanExpression.js';
 
 interface NodeBase {
@@ -62,6 +63,22 @@ export interface AdapterNode extends NodeBase {
   readonly domain?: PlanExpression;
   readonly shard?: PlanExpression;
   readonly options?: PlanExpression;
+}
+
+/**
+ * Gives every row of a collection the vector of its text, and keeps it so while it runs (R28). Each shard does it to its own rows, in
+ * transactions of its own; what comes back is a row for each shard that tells what was done.
+ */
+export interface EmbedRowsNode extends NodeBase {
+  readonly kind: 'EmbedRows';
+  readonly variable: VariableId;
+  readonly model: string;
+  readonly collection: string;
+  /** The row, in `text` alone. */
+  readonly document: VariableId;
+  readonly text: PlanExpression;
+  readonly into: string;
+  readonly options: JsonValue;
 }
 
 /** Holds where the truth of `variable` is `wanted`. */
@@ -156,4 +173,5 @@ export type PlanNode =
   | EmbedNode
   | RerankNode
   | AdapterNode
+  | EmbedRowsNode
   | GatherNode;

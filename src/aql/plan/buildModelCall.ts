@@ -27,7 +27,8 @@ export function buildModelCall(
   return variable;
 }
 
-function modelName(builder: PlanBuilder, model: Expression): string {
+/** Of a call or a statement. Error AQL_BIND_TYPE. */
+export function modelName(builder: PlanBuilder, model: Expression): string {
   if (model.kind === 'bind') return builder.binds.text(model.name, model.at, 'the name of a model');
   if (model.kind === 'literal' && typeof model.value === 'string') return model.value;
   throw builder.errorAt('AQL_BIND_TYPE', model.at, 'the model must be a string or a bind parameter,');

@@ -11,6 +11,7 @@ export function expressionsOf(node: PlanNode): readonly PlanExpression[] {
     case 'Limit':
     case 'Sort':
     case 'Subquery':
+    case 'EmbedRows': // its text is worked out on rows that no register of the sequence holds
       return [];
     case 'EnumerateCollection':
     case 'Gather':

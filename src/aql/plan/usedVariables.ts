@@ -38,6 +38,7 @@ export function definedVariables(node: PlanNode): readonly VariableId[] {
     case 'Embed':
     case 'Rerank':
     case 'Adapter':
+    case 'EmbedRows':
       return [node.variable];
     case 'Collect':
       return [...node.groups, ...node.aggregates, ...(node.into ? [node.into] : [])]

@@ -150,6 +150,21 @@ export interface AdapterOperation {
   readonly options?: Expression;
 }
 
+/** `LLM EMBED model FOR d IN collection FROM text INTO attribute`, a query by itself. */
+export interface EmbedRowsOperation {
+  readonly kind: 'embedRows';
+  readonly at: number;
+  readonly model: Expression;
+  readonly variable: string;
+  readonly variableAt: number;
+  readonly collection: Expression;
+  /** The text of a row. */
+  readonly source: Expression;
+  /** A literal or a bind parameter. */
+  readonly into: Expression;
+  readonly options?: Expression;
+}
+
 export type Operation =
   | {
       readonly kind: 'for';
@@ -171,6 +186,7 @@ export type Operation =
   | CollectOperation
   | ModificationOperation
   | AdapterOperation
+  | EmbedRowsOperation
   | { readonly kind: 'return'; readonly at: number; readonly distinct: boolean; readonly value: Expression };
 
 export interface Ast {

@@ -1,8 +1,8 @@
 import type { OstrakaError } from '../../base/index.js';
 import type { BinaryOperator, Expression, ObjectEntry, Operation, Quantifier } from './Ast.js';
 import { infixOperators, quantifiableOperators, ternaryPower } from './infixOperators.js';
+import { misplacedStatement } from './misplacedStatement.js';
 import { notSupported } from './notSupported.js';
-import { misplacedAdapterStatement, startsAdapterStatement } from './parseAdapterStatement.js';
 import { isModelCall, parseModelCall } from './parseModelCall.js';
 import { parsePostfix } from './parsePostfix.js';
 import type { TokenCursor } from './TokenCursor.js';
@@ -31,7 +31,8 @@ export class ExpressionParser {
   /** `stopAtIn`: a top-level IN ends the expression, as in `REMOVE d IN c`. */
   parse(options: { readonly stopAtIn?: boolean } = {}): Expression {
     // Where a whole expression begins; the prompt in `INFER 'm' llm ADAPTER name` is read as less.
-    if (startsAdapterStatement(this.#cursor)) throw misplacedAdapterStatement(this.#cursor);
+    const misplaced = misplacedStatement(this.#cursor);
+    if (misplaced) throw misplaced;
     return this.#cursor.nested(() => this.#parseInfix(ternaryPower, options.stopAtIn ?? false));
   }
 

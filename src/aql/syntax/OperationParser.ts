@@ -1,9 +1,11 @@
 import type { OstrakaError } from '../../base/index.js';
 import type { CollectOperation, Expression, ModificationOperation, Operation } from './Ast.js';
 import { ExpressionParser } from './ExpressionParser.js';
+import { misplacedStatement } from './misplacedStatement.js';
 import { notSupported } from './notSupported.js';
-import { misplacedAdapterStatement, parseAdapterStatement, startsAdapterStatement } from './parseAdapterStatement.js';
+import { parseAdapterStatement, startsAdapterStatement } from './parseAdapterStatement.js';
 import { parseCollect } from './parseCollect.js';
+import { parseEmbedStatement, startsEmbedStatement } from './parseEmbedStatement.js';
 import { isModelCall } from './parseModelCall.js';
 import type { TokenCursor } from './TokenCursor.js';
 
@@ -22,7 +24,18 @@ export class OperationParser {
 
   /** A query: a statement alone, or operations. */
   parseQuery(): readonly Operation[] {
-    return startsAdapterStatement(this.#cursor) ? [parseAdapterStatement(this.#cursor, this.#expressions)] : this.parseOperations();
+    if (startsAdapterStatement(this.#cursor)) return [parseAdapterStatement(this.#cursor, this.#expressions)];
+    return startsEmbedStatement(this.#cursor) ? [this.#parseEmbedStatement()] : this.parseOperations();
+  }
+
+  #parseEmbedStatement(): Operation {
+    const expressions = this.#expressions;
+    return parseEmbedStatement(this.#cursor, {
+      parse: () => expressions.parse(),
+      parseUnary: () => expressions.parseUnary(),
+      parseObject: () => expressions.parseObject(),
+      parseCollectionName: () => this.parseCollectionName(),
+    });
   }
 
   parseOperations(): readonly Operation[] {
@@ -51,7 +64,8 @@ export class OperationParser {
     const { word, kind } = this.#cursor.peek();
     if (kind === 'keyword') return this.#parseKeywordOperation(word);
     if (kind !== 'name') return undefined;
-    if (startsAdapterStatement(this.#cursor)) throw misplacedAdapterStatement(this.#cursor);
+    const misplaced = misplacedStatement(this.#cursor);
+    if (misplaced) throw misplaced;
     if (!isModelCall(this.#cursor)) return undefined;
     return [this.#parseTrailingCall()];
   }

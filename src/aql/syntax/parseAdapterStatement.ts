@@ -1,6 +1,4 @@
-import type { OstrakaError } from '../../base/index.js';
 import type { AdapterOperation, Expression } from './Ast.js';
-import { aqlErrorAt } from './aqlErrorAt.js';
 import type { UnaryReader } from './parseModelCall.js';
 import type { TokenCursor } from './TokenCursor.js';
 
@@ -29,12 +27,6 @@ export function parseAdapterStatement(cursor: TokenCursor, reader: UnaryReader):
   const tail = parseTail(cursor, reader, action);
   if (action === 'LOAD' && tail.domain === undefined) throw cursor.unexpected(['DOMAIN']);
   return { kind: 'adapter', at, action: action.toLowerCase() as Lowercase<Action>, ...subject, ...tail };
-}
-
-/** What a statement inside another query is refused with. */
-export function misplacedAdapterStatement(cursor: TokenCursor): OstrakaError {
-  const place = { text: cursor.text, at: cursor.peek().start };
-  return aqlErrorAt('AQL_STATEMENT_MISPLACED', place, 'LLM ADAPTER is a statement and no part of a query: it stands alone,');
 }
 
 function parseTail(cursor: TokenCursor, reader: UnaryReader, action: Action): Tail {

@@ -1,4 +1,5 @@
 import { HttpClient } from '../HttpClient.js';
+import { withJobBar } from '../jobs/withJobBar.js';
 import { parseBind } from '../parseBind.js';
 
 interface CursorAnswer {
@@ -8,6 +9,9 @@ interface CursorAnswer {
   /** In the last part alone. */
   readonly extra?: { readonly warnings?: readonly { readonly code: number; readonly message: string }[] };
 }
+
+/** The one statement that takes long and tells how far it is. */
+const embedsRows = /^\s*llm\s+embed\b.*\bfor\b/is;
 
 /** `ostraka query 'AQL'`: prints one result a line, or the whole answer with --json. Warnings go to standard error. */
 export async function queryCommand(
@@ -27,7 +31,9 @@ export async function queryCommand(
     print(await client.request('POST', `${base}/_api/explain`, body));
     return;
   }
-  let part = await client.request<CursorAnswer>('POST', `${base}/_api/cursor`, body);
+  const ask = (): Promise<CursorAnswer> => client.request('POST', `${base}/_api/cursor`, body);
+  const isShown = process.stderr.isTTY === true && embedsRows.test(query);
+  let part = await (isShown ? withJobBar(client, ask) : ask());
   const result = [...part.result];
   while (part.hasMore) {
     part = await client.request<CursorAnswer>('POST', `${base}/_api/cursor/${part.id}`);

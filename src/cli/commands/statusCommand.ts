@@ -1,4 +1,6 @@
 import { HttpClient } from '../HttpClient.js';
+import { describeJob } from '../jobs/describeJob.js';
+import type { JobsAnswer } from '../jobs/JobAnswer.js';
 import { printTable } from '../printTable.js';
 
 interface ClusterAnswer {
@@ -22,11 +24,13 @@ interface ClusterAnswer {
   };
 }
 
-/** `ostraka status`: the cluster as the asked shard sees it. */
+/** `ostraka status`: the cluster as the asked shard sees it, and what its shards are at. */
 export async function statusCommand(options: { readonly url: string; readonly json: boolean }): Promise<void> {
-  const cluster = await new HttpClient({ url: options.url }).request<ClusterAnswer>('GET', '/_admin/ostraka/cluster');
+  const client = new HttpClient({ url: options.url });
+  const cluster = await client.request<ClusterAnswer>('GET', '/_admin/ostraka/cluster');
+  const { jobs } = await client.request<JobsAnswer>('GET', '/_ostraka/jobs');
   if (options.json) {
-    process.stdout.write(`${JSON.stringify(cluster, undefined, 2)}\n`);
+    process.stdout.write(`${JSON.stringify({ ...cluster, jobs }, undefined, 2)}\n`);
     return;
   }
   const rows = cluster.shards.map(({ id, url, health, ready }) => {
@@ -50,4 +54,5 @@ export async function statusCommand(options: { readonly url: string; readonly js
       `p99 ${performanceDeltaP99Ms >= 0 ? '+' : ''}${performanceDeltaP99Ms.toFixed(0)} ms`,
     ]),
   );
+  printTable(jobs.map(describeJob));
 }
