@@ -1,4 +1,3 @@
-import { assert } from '../src/base/index.js';
 import type { EmbeddingBackend } from '../src/platform/index.js';
 import { LlamaEmbeddingBackend } from '../src/platform/node/index.js';
 import type { BenchResult } from './BenchResult.js';
@@ -6,6 +5,7 @@ import { measured } from './measured.js';
 import { modelFile } from './modelFile.js';
 import { openBareEmbedding } from './openBareEmbedding.js';
 import { openBenchEngine } from './openBenchEngine.js';
+import { textOfTokens } from './textOfTokens.js';
 
 const bounds = { sequences: 1, contextTokens: 256, threads: 1 };
 const textTokens = 50;
@@ -40,7 +40,7 @@ export async function embeddingBench(options: { readonly quick: boolean }): Prom
   const rates: Rates[] = [];
   const distances: number[] = [];
   for (let run = -1; run < runs; run++) {
-    const texts = Array.from({ length: count }, (_, i) => textOf(backend, `${run} and ${i}`));
+    const texts = Array.from({ length: count }, (_, i) => textOfTokens(backend, `${run} and ${i}`, textTokens));
     const packed = await timed(() => embed(texts));
     const loop = await timed(async () => texts.map((text) => bare.embed(backend.tokenize(text))));
     const oneByOne = await timed(async () => {
@@ -104,18 +104,6 @@ function runPacks(backend: EmbeddingBackend, texts: readonly string[]): void {
   const tokens = texts.map((text) => backend.tokenize(text));
   for (let at = 0; at < tokens.length; at += perPack) backend.embed(tokens.slice(at, at + perPack));
 }
-
-/** A text of exactly so many tokens that begins with `name`. */
-function textOf(backend: EmbeddingBackend, name: string): string {
-  const words = [name];
-  const length = (): number => backend.tokenize(words.join(' ')).length;
-  while (length() < textTokens) words.push(fillers[words.length % fillers.length] as string);
-  assert(length() === textTokens, 'a text has the tokens it was filled to', { length: length() });
-  return words.join(' ');
-}
-
-// Words of one token each.
-const fillers = ['the', 'ship', 'lay', 'in', 'the', 'port', 'and', 'its', 'crew', 'went', 'to', 'sea', 'at', 'night'];
 
 const distanceOf = (left: readonly number[], right: readonly number[]): number =>
   1 - left.reduce((sum, value, i) => sum + value * (right[i] as number), 0);

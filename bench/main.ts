@@ -3,6 +3,7 @@ import { adapterContextsBench } from './adapterContexts.bench.js';
 import type { BenchResult } from './BenchResult.js';
 import { batchedBench } from './batched.bench.js';
 import { constraintBench } from './constraint.bench.js';
+import { dataLocalBench } from './dataLocal.bench.js';
 import { draftsBench } from './drafts.bench.js';
 import { embeddingBench } from './embedding.bench.js';
 import { engineBench } from './engine.bench.js';
@@ -23,6 +24,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   batched: batchedBench,
   constraint: constraintBench,
   drafts: draftsBench,
+  dataLocal: dataLocalBench,
   embedding: embeddingBench,
   engine: engineBench,
   eventLoop: eventLoopBench,

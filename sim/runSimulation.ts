@@ -7,6 +7,7 @@ import { BankWorkload } from './workloads/BankWorkload.js';
 import { ChatWorkload } from './workloads/ChatWorkload.js';
 import { CursorWorkload } from './workloads/CursorWorkload.js';
 import { DropWorkload } from './workloads/DropWorkload.js';
+import { EmbedRowsWorkload } from './workloads/EmbedRowsWorkload.js';
 import { EmbedWorkload } from './workloads/EmbedWorkload.js';
 import { InferWorkload } from './workloads/InferWorkload.js';
 import { ListWorkload } from './workloads/ListWorkload.js';
@@ -85,6 +86,7 @@ const run = async (cluster: SimCluster, durationMs: number): Promise<void> => {
     new CursorWorkload(),
     new DropWorkload(),
     new EmbedWorkload(),
+    new EmbedRowsWorkload(),
   ];
   if (!(await world.runWhile(cluster.start(limits.startMs), limits.startMs))) return world.violate('start', 'the cluster does not start');
   const overseer = new SimClient({ name: 'overseer', random: world.random.fork('overseer'), cluster });
