@@ -33,6 +33,7 @@ export const rareStates: readonly string[] = [
   'log transaction.decision_kept',
   'log transaction.resolved',
   'log transaction.untold',
+  'rows embedded where others were current',
   'server waits for a slow reader',
   'stop in order',
   'texts embedded',

@@ -5,9 +5,9 @@ import type { ConsistentHashRing } from '../../sharding/index.js';
 import type { CollectionRef } from '../../storage/index.js';
 import { executionError } from '../errors.js';
 import type { QueryRequest } from '../QueryRequest.js';
+import type { EmbedAnswerFrame } from './EmbedAnswerFrame.js';
 import type { EmbedOutcome } from './EmbedOutcome.js';
 import type { EmbedTask } from './EmbedTask.js';
-import type { EmbedAnswerFrame } from './embedMethods.js';
 import { checkedOptions } from './planTask.js';
 
 export interface ShardOutcome {

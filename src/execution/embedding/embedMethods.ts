@@ -4,17 +4,11 @@ import { withHeartbeat } from '../../cooperation/index.js';
 import type { Clock } from '../../platform/index.js';
 import type { RpcMethod } from '../../rpc/index.js';
 import type { ShardingManager } from '../../sharding/index.js';
+import type { EmbedAnswerFrame } from './EmbedAnswerFrame.js';
 import type { EmbedJobs } from './EmbedJobs.js';
-import type { EmbedOutcome } from './EmbedOutcome.js';
 import { embedTaskWire } from './EmbedTask.js';
 
 const wire = z.strictObject({ epoch: z.int(), background: z.boolean(), task: embedTaskWire });
-
-/** Frames of the answer: signs of life, then the end. */
-export type EmbedAnswerFrame =
-  | { readonly kind: 'alive' }
-  | { readonly kind: 'noted' }
-  | { readonly kind: 'done'; readonly outcome: EmbedOutcome };
 
 /** The RPC method `execution.embedRows`: a statement LLM EMBED … FOR over the rows of this shard. */
 export function embedMethods(parts: {
@@ -31,8 +25,8 @@ export function embedMethods(parts: {
       const queue = new AsyncQueue<JsonValue>({ itemsMax: 4 });
       const work = async (own: AbortSignal): Promise<void> => {
         if (background) await jobs.keep(task);
-        else queue.push({ kind: 'done', outcome: (await jobs.run(task, own)) as unknown as JsonValue });
-        if (background) queue.push({ kind: 'noted' });
+        const end: EmbedAnswerFrame = background ? { kind: 'noted' } : { kind: 'done', outcome: await jobs.run(task, own) };
+        queue.push(end as unknown as JsonValue);
       };
       yield* withHeartbeat<JsonValue>({ clock, heartbeatMs, queue, work, signal, progress: { kind: 'alive' } });
     },

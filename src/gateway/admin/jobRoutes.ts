@@ -25,7 +25,6 @@ export function jobRoutes(parts: JobRouteParts): readonly Route[] {
       method: 'GET',
       pattern: path,
       style: 'arango',
-      usesDatabase: false,
       handle: async (context) => {
         if (wantsEvents(context)) return streams.open(context.signal);
         return responses.arango(200, await parts.jobs.list(context.signal), { 'cache-control': 'no-store' });
@@ -35,7 +34,6 @@ export function jobRoutes(parts: JobRouteParts): readonly Route[] {
       method: 'DELETE',
       pattern: `${path}/:job`,
       style: 'arango',
-      usesDatabase: false,
       handle: async ({ parameters, signal }) => {
         const job = parameters['job'] ?? '';
         const { shards, unreachable } = await parts.jobs.cancel(job, signal);

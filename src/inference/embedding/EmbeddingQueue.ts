@@ -88,7 +88,7 @@ export class EmbeddingQueue {
       if (tokens >= this.#packTokensMax) break;
     }
     if (items.length === 0) return undefined;
-    if (kind === 'other') this.#rotate(items[0]?.waiting);
+    if (kind === 'other') this.#rotate(items[0] as PackItem);
     return this.#packOf(items, tokens);
   }
 
@@ -97,9 +97,9 @@ export class EmbeddingQueue {
     return index === undefined ? undefined : { waiting, index, text: waiting.job.texts[index] as Int32Array };
   }
 
-  #rotate(first: Waiting | undefined): void {
-    const place = this.#waiting.findIndex((waiting) => waiting === first);
-    if (place >= 0) this.#waiting.push(...this.#waiting.splice(place, 1));
+  #rotate({ waiting: first }: PackItem): void {
+    const place = this.#waiting.indexOf(first);
+    this.#waiting.push(...this.#waiting.splice(place, 1));
   }
 
   #packOf(items: readonly PackItem[], tokens: number): EmbeddingPack {
