@@ -21,7 +21,7 @@ export interface BufferedWrite {
   readonly document: Uint8Array | undefined;
 }
 
-/** What a write did: ArangoDB's `NEW` and `OLD`. */
+/** What a write did: ArangoDB's `NEW` and `OLD`. A new document is decoded when it is asked for: few ask, and a long one costs more to read than to write. */
 export interface WriteResult {
   readonly new: StoredDocument | undefined;
   readonly old: StoredDocument | undefined;
@@ -152,17 +152,17 @@ export class Transaction {
     if (this.get(collection, key)) {
       throw storageError('UNIQUE_CONSTRAINT_VIOLATED', `unique constraint violated: document ${collection.name}/${key} exists already`);
     }
-    return { new: this.#put(collection, key, attributes), old: undefined };
+    return this.#put(collection, key, { attributes, old: undefined });
   }
 
   replace(collection: CollectionRef, key: string, attributes: Attributes, condition: WriteCondition = {}): WriteResult {
     const old = this.#present(collection, key, condition);
-    return { new: this.#put(collection, key, keepEnds(old, attributes)), old };
+    return this.#put(collection, key, { attributes: keepEnds(old, attributes), old });
   }
 
   update(collection: CollectionRef, key: string, patch: Attributes, merge: MergeOptions, condition: WriteCondition = {}): WriteResult {
     const old = this.#present(collection, key, condition);
-    return { new: this.#put(collection, key, mergeDocuments(old, patch, merge)), old };
+    return this.#put(collection, key, { attributes: mergeDocuments(old, patch, merge), old });
   }
 
   remove(collection: CollectionRef, key: string, condition: WriteCondition = {}): WriteResult {
@@ -181,13 +181,24 @@ export class Transaction {
     return old;
   }
 
-  #put(collection: CollectionRef, key: string, attributes: Attributes): StoredDocument {
+  #put(
+    collection: CollectionRef,
+    key: string,
+    { attributes, old }: { readonly attributes: Attributes; readonly old: StoredDocument | undefined },
+  ): WriteResult {
     checkEdge(collection, attributes);
     const system = { _key: key, _rev: revisionOf(this.#clock.now()) };
     const user = Object.entries(attributes).filter(([name]) => name !== '_key' && name !== '_rev' && name !== '_id');
     const bytes = documentCodec.encode(Object.fromEntries([...Object.entries(system), ...user]), this.#options.documentBytesMax);
     this.#buffer({ collection: collection.id, key, document: bytes });
-    return documentCodec.decode(collection, bytes);
+    let decoded: StoredDocument | undefined;
+    return {
+      get new() {
+        decoded ??= documentCodec.decode(collection, bytes);
+        return decoded;
+      },
+      old,
+    };
   }
 
   #buffer(write: BufferedWrite): void {
