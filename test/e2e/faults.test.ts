@@ -41,7 +41,7 @@ describe('faults on real processes', () => {
     await cluster?.stop();
   });
 
-  it('keeps every acknowledged write when a shard is killed under load, and refuses its rows meanwhile with a typed 503 (R7, R30)', async () => {
+  it('keeps every acknowledged write when a shard is killed under load, refuses its rows meanwhile with a typed 503, and goes on with what it embeds in the background (R7, R28, R30)', async () => {
     const db = new Database({ url: shard('shard-1').url, databaseName: 'sample' });
     const items = await db.createCollection('writes');
     const acknowledged = new Set<string>();
@@ -60,6 +60,9 @@ describe('faults on real processes', () => {
     };
     const writers = Promise.all([0, 1, 2, 3].map(writer));
     await LocalCluster.until(() => (acknowledged.size > 400 ? true : undefined), 20_000);
+    const embedding = "LLM EMBED 'default' FOR d IN passages FROM LEFT(d.text, 40) INTO own OPTIONS {background: true}";
+    const noted = await (await db.query(embedding)).all();
+    expect(noted.map(({ state }: { state: string }) => state)).toEqual(['running', 'running', 'running']);
     process.kill(shard('shard-2').pid, 'SIGKILL');
     await expect(db.query('FOR d IN passages RETURN d._key').then((cursor) => cursor.all())).rejects.toMatchObject({
       code: 503,
@@ -71,6 +74,8 @@ describe('faults on real processes', () => {
     expect([...errors].every((code) => code === 'SHARD_UNAVAILABLE' || code === 'BREAKER_OPEN')).toBe(true);
     const stored = new Set(await (await db.query('FOR d IN writes RETURN d._key')).all());
     expect([...acknowledged].filter((key) => !stored.has(key))).toEqual([]);
+    const bare = async () => (await (await db.query('RETURN LENGTH(FOR d IN passages FILTER d.own_of == null RETURN 1)')).all())[0];
+    await LocalCluster.until(async () => ((await bare()) === 0 ? true : undefined), 20_000);
     expect(acknowledged.size).toBeGreaterThan(400);
   });
 

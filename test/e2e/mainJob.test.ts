@@ -67,6 +67,43 @@ describe('three shards on real weights', () => {
     await db.query('FOR d IN passages FILTER d.domain == "canary" REMOVE d IN passages');
   });
 
+  it('embeds in batches, goes on where it was when its client left, and again no text crosses shards (R28, R38)', async () => {
+    const db = database(1);
+    await db.query(`FOR i IN 1..180 INSERT {_key: CONCAT("canary-", i), text: CONCAT(@text, i), domain: "canary"} INTO passages`, {
+      text: canary,
+    });
+    const total = (await db.collection('passages').count()).count;
+    const before = await recordedFrames(frames);
+    const statement = "LLM EMBED 'default' FOR d IN passages FROM LEFT(d.text, 40) INTO own";
+    const client = new AbortController();
+    const path = `${cluster.shards[0]?.url}/_db/sample/_api/cursor`;
+    const headers = { 'content-type': 'application/json' };
+    const lost = fetch(path, { method: 'POST', headers, body: JSON.stringify({ query: statement }), signal: client.signal });
+    const ready = async () => (await (await db.query('RETURN LENGTH(FOR d IN passages FILTER d.own != null RETURN 1)')).all())[0] as number;
+    await LocalCluster.until(async () => ((await ready()) > 0 ? true : undefined), 10_000);
+    client.abort();
+    await lost.then((response) => response.text()).catch(() => undefined);
+    const cursor = await database(2).query(statement);
+    const rows = (await cursor.all()) as { shard: string; rows: number; embedded: number; current: number; failed: number }[];
+    const sum = (name: 'rows' | 'embedded' | 'current' | 'failed') => rows.reduce((count, row) => count + row[name], 0);
+    expect(rows.map(({ shard }) => shard)).toEqual(['shard-0', 'shard-1', 'shard-2']);
+    expect([sum('rows'), sum('embedded') + sum('current'), sum('failed')]).toEqual([total, total, 0]);
+    expect(sum('current')).toBeGreaterThan(0);
+    const { embed } = (cursor.extra as unknown as { stats: { embed: { texts: number } } }).stats;
+    expect(embed.texts).toBe(sum('embedded'));
+    expect(await ready()).toBe(total);
+    const during = (await recordedFrames(frames)).map((text, i) => text.slice(before[i]?.length));
+    expect(during.join('').length).toBeGreaterThan(1_000);
+    expect(during.some((text) => text.includes(canary))).toBe(false);
+    const { jobs, unreachable } = (await (await fetch(`${cluster.shards[1]?.url}/_ostraka/jobs`)).json()) as {
+      readonly jobs: readonly { readonly state: string; readonly seconds: number }[];
+      readonly unreachable: readonly string[];
+    };
+    expect(unreachable).toEqual([]);
+    expect(jobs.every(({ state, seconds }) => state !== 'running' && seconds >= 1)).toBe(true);
+    await db.query('FOR d IN passages FILTER d.domain == "canary" REMOVE d IN passages');
+  });
+
   it('routes INFER … DOMAIN to the shard with the adapter, right with it and wrong without (R24)', async () => {
     for (const shard of [0, 1, 2]) {
       const cursor = await database(shard).query(`RETURN INFER 'default' @q DOMAIN 'legal' OPTIONS {detail: true}`, {
