@@ -52,13 +52,11 @@ describe('rules of the repository', () => {
     ).toEqual([]);
   });
 
-  it('waits for a stop signal that work shares by onAbort, clock.sleep or raceAbort alone: one listener, none left behind', () => {
-    // Elsewhere a listener sits on the signal of a single request, and goes with it.
-    const shared = source.filter((file) => /^src\/(base|rpc|membership|models|sharding|transactions|shard)\/|Clock\.ts$/.test(file));
+  it('waits for a signal, which work may share, by onAbort, clock.sleep or raceAbort alone: one listener, none left behind', () => {
     const own = ['src/base/onAbort.ts', 'src/base/coreGlobals.d.ts'];
     expect(
       matching(
-        shared.filter((file) => !own.includes(file)),
+        source.filter((file) => !own.includes(file)),
         /addEventListener\(/,
       ),
     ).toEqual([]);

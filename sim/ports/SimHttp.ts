@@ -1,4 +1,4 @@
-import { AsyncQueue } from '../../src/base/index.js';
+import { AsyncQueue, onAbort } from '../../src/base/index.js';
 import { type HttpHandler, type HttpListener, type HttpResponse, platformError } from '../../src/platform/index.js';
 import type { SimProcess } from '../world/SimProcess.js';
 import type { SimRandom } from '../world/SimRandom.js';
@@ -100,26 +100,23 @@ export class SimHttp {
         });
       },
     };
-    const onAbort = (): void => {
-      end();
-      const left = platformError('TRANSPORT_LOST', 'the client went away');
-      body.fail(left);
-      outcome.reject(left);
-    };
+    let forget = (): void => undefined;
     const end = (): void => {
       this.#exchanges.delete(exchange);
-      request.signal.removeEventListener('abort', onAbort);
+      forget();
       this.#later(server.process, () => {
         gone.abort(connectionOver);
         flow.wake();
       });
     };
     this.#exchanges.add(exchange);
-    if (request.signal.aborted) {
-      onAbort();
-      return;
-    }
-    request.signal.addEventListener('abort', onAbort, { once: true });
+    forget = onAbort(request.signal, () => {
+      end();
+      const left = platformError('TRANSPORT_LOST', 'the client went away');
+      body.fail(left);
+      outcome.reject(left);
+    });
+    if (request.signal.aborted) return;
     this.#world.schedule({
       delayMs: 0,
       owner: server.process,

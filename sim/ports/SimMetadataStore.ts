@@ -1,3 +1,4 @@
+import { onAbort } from '../../src/base/index.js';
 import type { MetadataChange, MetadataEntry, MetadataStore } from '../../src/platform/index.js';
 import { platformError } from '../../src/platform/index.js';
 import type { SimProcess } from '../world/SimProcess.js';
@@ -107,11 +108,11 @@ export class SimMetadataStore implements MetadataStore {
     return new Promise((resolve) => {
       const wake = (): void => {
         stop();
-        signal.removeEventListener('abort', wake);
+        forget();
         this.#world.schedule({ delayMs: this.#random.between(tripMs.min, tripMs.max), owner: this.#process, run: resolve });
       };
       const stop = this.#server.onChange(wake);
-      signal.addEventListener('abort', wake, { once: true });
+      const forget = onAbort(signal, wake);
     });
   }
 }

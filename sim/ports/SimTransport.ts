@@ -1,4 +1,4 @@
-import { toAbortError } from '../../src/base/index.js';
+import { onAbort, toAbortError } from '../../src/base/index.js';
 import { type CallHandler, type OutgoingCall, type PeerAddress, platformError, type Transport } from '../../src/platform/index.js';
 import type { NetworkEnd, SimNetwork } from './SimNetwork.js';
 
@@ -18,16 +18,14 @@ export class SimTransport implements Transport {
   async *call(call: OutgoingCall): AsyncGenerator<Uint8Array, void, void> {
     if (this.#isClosed) throw platformError('TRANSPORT_REFUSED', 'the shard is stopping');
     const conversation = this.#network.open(this.#end, call);
-    const onAbort = (): void => {
+    const forget = onAbort(call.signal, () => {
       this.#network.cancel(conversation);
       conversation.answer.fail(toAbortError(call.signal));
-    };
-    call.signal.addEventListener('abort', onAbort, { once: true });
+    });
     try {
-      if (call.signal.aborted) onAbort();
       yield* conversation.answer;
     } finally {
-      call.signal.removeEventListener('abort', onAbort);
+      forget();
       this.#network.cancel(conversation);
     }
   }

@@ -1,5 +1,5 @@
 import type { QueryPlan } from '../aql/index.js';
-import { baseError, type JsonValue, OstrakaError, type ShardId } from '../base/index.js';
+import { baseError, type JsonValue, OstrakaError, onAbort, type ShardId } from '../base/index.js';
 import type { Clock, Logger, Random, Timer } from '../platform/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { ConsistentHashRing } from '../sharding/index.js';
@@ -122,7 +122,7 @@ export class QueryRun {
       nowMs: clock.nowMs(),
       signal,
     });
-    signal.addEventListener('abort', () => context.memory.limit.end(), { once: true }); // every query ends with this
+    onAbort(signal, () => context.memory.limit.end()); // every query ends with this
     return context;
   }
 

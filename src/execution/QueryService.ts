@@ -1,5 +1,5 @@
 import { type AstDescription, describeAst, type ExplainedPlan, explainPlan, parseAql, planQuery, type QueryPlan } from '../aql/index.js';
-import { type JsonValue, type ShardId, toOstrakaError } from '../base/index.js';
+import { type JsonValue, onAbort, type ShardId, toOstrakaError } from '../base/index.js';
 import type { Clock, Logger, Metrics, Random } from '../platform/index.js';
 import type { RemoteExecutor } from '../rpc/index.js';
 import type { Catalog, ShardingManager } from '../sharding/index.js';
@@ -172,7 +172,7 @@ export class QueryService {
     });
     const { database, query: text } = query.request;
     // A cursor that nobody reads ends with its runtime, and must not stay listed.
-    run.signal.addEventListener('abort', () => this.#running.delete(id), { once: true });
+    onAbort(run.signal, () => this.#running.delete(id));
     try {
       this.#running.add({ id, database, query: text, startedAtMs: this.#clock.nowMs(), kill: () => run.kill() });
     } catch (error) {

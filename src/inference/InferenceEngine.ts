@@ -1,4 +1,4 @@
-import { baseError, concatBytes, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
+import { baseError, concatBytes, onAbort, raceAbort, toAbortError, toOstrakaError, utf8 } from '../base/index.js';
 import {
   type AdapterIdentity,
   type BackendRow,
@@ -125,12 +125,11 @@ export class InferenceEngine implements ModelService {
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<GenerateEvent, void, void> {
     this.#checkOpen(signal);
     const task = this.#accept(request);
-    const onAbort = (): void => this.#end(task, toAbortError(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
+    const forget = onAbort(signal, () => this.#end(task, toAbortError(signal)));
     try {
       yield* task.events;
     } finally {
-      signal.removeEventListener('abort', onAbort);
+      forget();
     }
   }
 

@@ -1,3 +1,5 @@
+import { onAbort } from '../../base/index.js';
+
 /**
  * Tells the user of a terminal that Ctrl-C was heard, and that everything has ended: shards may take seconds to answer what they have begun.
  * Programs learn it from the end of the process.
@@ -7,7 +9,7 @@ export function announceStop(parts: { readonly stopping: AbortSignal; readonly i
 } {
   const { stopping, isJson, write } = parts;
   if (isJson) return { stopped: () => undefined };
-  stopping.addEventListener('abort', () => write('stopping…'), { once: true });
+  onAbort(stopping, () => write('stopping…'));
   return {
     // What ends for another reason says that reason.
     stopped: () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { baseError, isObject, type JsonValue } from '../../base/index.js';
+import { baseError, isObject, type JsonValue, onAbort } from '../../base/index.js';
 import type { QueryOptions, QueryRequest, QueryService } from '../../execution/index.js';
 import type { HttpResponse } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
@@ -123,12 +123,7 @@ const checkTtl = (ttl: number | undefined, { cursorTtlSeconds, cursorTtlMaxSecon
   throw gatewayError('PARAMETER_BAD', `ttl: at most ${cursorTtlMaxSeconds} seconds (cursorTtlMaxSeconds)`, { data: { param: 'ttl' } });
 };
 
-const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) => {
-  const onAbort = (): void => target.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  return () => signal.removeEventListener('abort', onAbort);
-};
+const linkAbort = (signal: AbortSignal, target: AbortController): (() => void) => onAbort(signal, () => target.abort(signal.reason));
 
 type Cursor = Awaited<ReturnType<QueryService['execute']>>;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { asId, baseError, type ShardId } from '../../base/index.js';
+import { asId, baseError, onAbort, type ShardId } from '../../base/index.js';
 import type { CallHandler, IncomingCall, OutgoingCall, PeerAddress, Transport } from '../index.js';
 
 export interface TransportSubject {
@@ -48,7 +48,7 @@ export function transportConformance({ name, open, dispose, pass }: TransportSub
     /** Frames one by one until the call is given up; tells with which reason. */
     const endless = (reasons: unknown[]): CallHandler =>
       async function* ({ signal }) {
-        signal.addEventListener('abort', () => reasons.push(signal.reason), { once: true });
+        onAbort(signal, () => reasons.push(signal.reason));
         for (let i = 0; i < 10_000 && !signal.aborted; i++) {
           yield bytes(i % 256);
           await pass(5);

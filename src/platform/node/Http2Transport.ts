@@ -1,7 +1,7 @@
 import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { AsyncQueue, asId, OstrakaError, type ShardId, toAbortError } from '../../base/index.js';
+import { AsyncQueue, asId, OstrakaError, onAbort, type ShardId, toAbortError } from '../../base/index.js';
 import type { CallHandler, Logger, OutgoingCall, PeerAddress, Transport } from '../index.js';
 import { platformError } from '../index.js';
 import { FrameReader } from './FrameReader.js';
@@ -77,13 +77,11 @@ export class Http2Transport implements Transport {
     const stream = openStream(session, call);
     const ahead = { bytes: 0 };
     pipeAnswer(stream, queue, { ...this.#options, ahead }, (bytes) => this.#record(call.peer.shardId, call.method, bytes));
-    const onAbort = (): void => {
+    const forget = onAbort(call.signal, () => {
       if (!stream.destroyed && stream.writable) stream.end(frameHeader.cancel);
       queue.fail(toAbortError(call.signal));
-    };
-    call.signal.addEventListener('abort', onAbort, { once: true });
+    });
     try {
-      if (call.signal.aborted) onAbort();
       stream.write(frameHeader.of(call.body.length));
       stream.write(call.body);
       for await (const frame of queue) {
@@ -94,7 +92,7 @@ export class Http2Transport implements Transport {
       }
       if (!stream.destroyed && stream.writable) stream.end();
     } finally {
-      call.signal.removeEventListener('abort', onAbort);
+      forget();
       if (!stream.destroyed && stream.writable) stream.end(frameHeader.cancel);
       stream.resume(); // what still comes of an answer nobody reads must not hold the session's window
     }
@@ -329,10 +327,10 @@ const drained = (stream: http2.ServerHttp2Stream, signal: AbortSignal): Promise<
     const done = (): void => {
       stream.off('drain', done);
       stream.off('close', done);
-      signal.removeEventListener('abort', done);
+      forget();
       resolve();
     };
     stream.once('drain', done);
     stream.once('close', done);
-    signal.addEventListener('abort', done, { once: true });
+    const forget = onAbort(signal, done);
   });
