@@ -2,8 +2,6 @@ import { describeBytes, OstrakaError, raceAbort } from '../base/index.js';
 import {
   type AdapterIdentity,
   type Clock,
-  type EmbedRequest,
-  type EmbedResult,
   type EngineConfig,
   type EngineFigures,
   type EngineLauncher,
@@ -20,8 +18,6 @@ import {
   type ModelFacts,
   type ModelService,
   platformError,
-  type RerankRequest,
-  type RerankResult,
   type Timer,
 } from '../platform/index.js';
 import { addLoads } from './addLoads.js';
@@ -34,6 +30,7 @@ import { type EngineHold, planRoom } from './planRoom.js';
 import { declarePoolMetrics } from './poolMetrics.js';
 import { ServedEngine } from './ServedEngine.js';
 import type { ServedModel } from './ServedModel.js';
+import { SingleAnswers, type SingleCall } from './SingleAnswers.js';
 
 export interface EnginePoolParts {
   readonly launcher: EngineLauncher;
@@ -59,7 +56,7 @@ export type PoolChange = EngineChange | { readonly kind: 'models' };
  * nobody uses is unloaded for it, the least recently used first, and never what has a request in it or waiting for it. Adapters belong to
  * the shard's own chat model. Errors besides those of ModelService: MODEL_LOADING, MODEL_MEMORY_BUSY, MODEL_TOO_LARGE.
  */
-export class EnginePool implements ModelService {
+export class EnginePool extends SingleAnswers implements ModelService {
   readonly #parts: EnginePoolParts;
   readonly #own: EngineSupervisor;
   readonly #served: ReadonlyMap<string, ServedEngine>;
@@ -68,6 +65,7 @@ export class EnginePool implements ModelService {
   readonly #stopping = new AbortController();
 
   constructor(parts: EnginePoolParts) {
+    super();
     const { launcher, config, options, clock, logger, metrics } = parts;
     this.#parts = parts;
     this.#own = new EngineSupervisor({ launcher, config, options, clock, logger, metrics });
@@ -127,22 +125,6 @@ export class EnginePool implements ModelService {
     return engine === undefined ? this.#own.generate(request, signal) : this.#generateOn(engine, request, signal);
   }
 
-  embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
-    return this.#ask({ model: request.model, kind: 'embedding', signal }, (service) => service.embed(request, signal));
-  }
-
-  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
-    return this.#ask({ model: request.model, kind: 'embedding', signal }, (service) => service.rerank(request, signal));
-  }
-
-  tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
-    return this.#ask({ model, kind: undefined, signal }, (service) => service.tokenize(model, text, signal));
-  }
-
-  detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
-    return this.#ask({ model, kind: 'chat', signal }, (service) => service.detokenize(model, tokens, signal));
-  }
-
   loadAdapter(
     adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
     signal: AbortSignal,
@@ -186,11 +168,7 @@ export class EnginePool implements ModelService {
     }
   }
 
-  /** `kind`: what the model must be; undefined: either does. */
-  async #ask<Value>(
-    { model, kind, signal }: { readonly model: string; readonly kind: ModelKind | undefined; readonly signal: AbortSignal },
-    work: (service: ModelService) => Promise<Value>,
-  ): Promise<Value> {
+  protected async ask<Value>({ model, kind, signal }: SingleCall, work: (service: ModelService) => Promise<Value>): Promise<Value> {
     const engine = this.#served.get(model);
     if (engine === undefined) return this.#askOwn(kind, work);
     if (kind !== undefined) checkKind(engine, kind);

@@ -3,8 +3,6 @@ import {
   type AdapterIdentity,
   adapterKey,
   type Clock,
-  type EmbedRequest,
-  type EmbedResult,
   type EngineConfig,
   type EngineFigures,
   type EngineLauncher,
@@ -22,8 +20,6 @@ import {
   type ModelService,
   noEngineFigures,
   platformError,
-  type RerankRequest,
-  type RerankResult,
   type Timer,
 } from '../platform/index.js';
 import { CrashSuspects } from './CrashSuspects.js';
@@ -34,6 +30,7 @@ import { lazyDigest } from './lazyDigest.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
 import type { EngineOptions } from './options.js';
 import { QueueTimes } from './QueueTimes.js';
+import { SingleAnswers, type SingleCall } from './SingleAnswers.js';
 import { WantedAdapters } from './WantedAdapters.js';
 
 export interface EngineSupervisorParts {
@@ -73,7 +70,7 @@ interface Gate {
  * waits), ends one that hangs, reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
  * While there is no engine, requests wait up to `readyWaitMsMax`, then fail with ENGINE_LOADING. Errors: those of ModelService.
  */
-export class EngineSupervisor implements ModelService {
+export class EngineSupervisor extends SingleAnswers implements ModelService {
   readonly #parts: EngineSupervisorParts;
   readonly #metrics: EngineMetrics;
   readonly #stopping = new AbortController();
@@ -92,6 +89,7 @@ export class EngineSupervisor implements ModelService {
   #progress: EngineProgress | undefined;
 
   constructor(parts: EngineSupervisorParts) {
+    super();
     this.#parts = parts;
     this.#metrics = declareEngineMetrics(parts.metrics);
     this.#queueTimes = new QueueTimes(parts.options);
@@ -190,22 +188,6 @@ export class EngineSupervisor implements ModelService {
     }
   }
 
-  embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
-    return this.#retrying(signal, (service) => service.embed(request, signal), lazyDigest(request));
-  }
-
-  rerank(request: RerankRequest, signal: AbortSignal): Promise<RerankResult> {
-    return this.#retrying(signal, (service) => service.rerank(request, signal), lazyDigest(request));
-  }
-
-  tokenize(model: string, text: string, signal: AbortSignal): Promise<readonly number[]> {
-    return this.#retrying(signal, (service) => service.tokenize(model, text, signal));
-  }
-
-  detokenize(model: string, tokens: readonly number[], signal: AbortSignal): Promise<string> {
-    return this.#retrying(signal, (service) => service.detokenize(model, tokens, signal));
-  }
-
   async loadAdapter(
     adapter: { readonly path: string; readonly scale: number; readonly digest?: string },
     signal: AbortSignal,
@@ -243,6 +225,10 @@ export class EngineSupervisor implements ModelService {
 
   figures(): EngineFigures {
     return this.#engine?.modelService.figures() ?? noEngineFigures;
+  }
+
+  protected ask<Value>({ request, signal }: SingleCall, work: (service: ModelService) => Promise<Value>): Promise<Value> {
+    return this.#retrying(signal, work, request && lazyDigest(request));
   }
 
   /** With `digest`, what may be the reason of a loss. */
