@@ -1,5 +1,5 @@
 import { assert, utf8 } from '../../src/base/index.js';
-import type { EmbeddingBackend, EmbeddingFacts } from '../../src/platform/index.js';
+import type { EmbeddingBackend, EmbeddingFacts, TextPiece } from '../../src/platform/index.js';
 import { hashToken } from './hashToken.js';
 
 const dimensions = 64;
@@ -15,10 +15,13 @@ const vocabularySize = 2 ** 31;
  */
 export class ToyEmbeddingBackend implements EmbeddingBackend {
   readonly facts: EmbeddingFacts;
+  #readTokens = 0;
 
   constructor(facts: Partial<Pick<EmbeddingFacts, 'gives' | 'dimensionsShorter'>> = {}) {
     const tokens = { beginTokens: [beginToken], endTokens: [endToken], separatorTokens: [endToken] };
-    this.facts = { gives: 'vector', dimensionsShorter: [], dimensions, textTokensMax, packTokensMax, vocabularySize, ...tokens, ...facts };
+    const passTokensMax = facts.gives === 'score' ? textTokensMax : packTokensMax;
+    const lengths = { dimensions, textTokensMax, passTokensMax, packTokensMax };
+    this.facts = { gives: 'vector', dimensionsShorter: [], ...lengths, vocabularySize, ...tokens, ...facts };
   }
 
   tokenize(text: string): Int32Array {
@@ -28,9 +31,16 @@ export class ToyEmbeddingBackend implements EmbeddingBackend {
 
   embed(texts: readonly Int32Array[]): Float32Array[] {
     const tokens = texts.reduce((total, text) => total + text.length, 0);
-    const tokensMax = texts.length === 1 ? textTokensMax : packTokensMax;
+    const tokensMax = texts.length === 1 ? this.facts.passTokensMax : packTokensMax;
     assert(tokens > 0 && tokens <= tokensMax, 'a pack fits into one pass', { tokens, tokensMax });
     return texts.map(this.facts.gives === 'vector' ? vectorOf : scoreOf);
+  }
+
+  readPiece(text: Int32Array, { from, to }: TextPiece): Float32Array | undefined {
+    assert(from === 0 || from === this.#readTokens, 'pieces follow each other', { from });
+    assert(to > from && to - from <= packTokensMax && to <= text.length && text.length <= textTokensMax, 'a piece fits into one pass');
+    this.#readTokens = to;
+    return to === text.length ? vectorOf(text) : undefined;
   }
 
   close(): void {}

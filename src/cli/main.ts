@@ -28,6 +28,8 @@ const byteCount = (text: string): number => {
   return bytes;
 };
 
+const textTokens = integer(16, 131_072);
+
 const lengths = (text: string): readonly number[] => text.split(',').map(integer(1, 65_536));
 
 const collect = (text: string, all: readonly string[]): readonly string[] => [...all, text];
@@ -55,8 +57,17 @@ const buildProgram = async (): Promise<Command> => {
     .option('--embedding-model <name|file>', 'embedding model, or a cross-encoder for RERANK', 'default')
     .option('--embedding-pooling <mean|cls|last>', 'which rows of a text become its vector; otherwise as the model file says')
     .option('--embedding-dimensions <list>', 'lengths that vectors may be cut to (Matryoshka), such as 256,128', lengths)
+    .option(
+      '--embedding-context <tokens>',
+      'longest text to embed, where the model reads so long ones; otherwise 512, and 2048 of a decoder',
+      textTokens,
+    )
     .option('--serve <[name=]name|file>', 'a further model, by its name, loaded by the first request for it; repeatable', collect, [])
-    .option('--memory-budget <bytes>', 'memory of the engines of one shard together, such as 4GiB; otherwise what is free', byteCount)
+    .option(
+      '--memory-budget <bytes>',
+      'memory of the engines of one shard together, such as 4GiB; otherwise its share of what is free',
+      byteCount,
+    )
     .option(
       '--idle-unload <seconds>',
       'a model of --serve that nobody asks for is unloaded; 0 = only for another one',
@@ -137,6 +148,7 @@ const buildProgram = async (): Promise<Command> => {
     .argument('<name|file>')
     .option('--sequences <count>', 'sequences of the engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--embedding-context <tokens>', 'longest text to embed', textTokens)
     .option('--json', 'print JSON', false)
     .action(async (name, options) => (await import('./commands/modelShowCommand.js')).modelShowCommand(name, options));
   model
@@ -247,6 +259,7 @@ const buildProgram = async (): Promise<Command> => {
     .option('--serve <[name=]name|file>', 'a further model, as of `up`; repeatable', collect, [])
     .option('--sequences <count>', 'sequences of an engine', integer(1, 256), 16)
     .option('--context <tokens>', 'tokens a sequence', integer(256, 1_048_576), 2_048)
+    .option('--embedding-context <tokens>', 'longest text to embed', textTokens)
     .option('--json', 'print JSON', false)
     .action(async (options) => (await import('./commands/doctorCommand.js')).doctorCommand(options));
 

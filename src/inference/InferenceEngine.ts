@@ -27,6 +27,7 @@ import {
 import { AdapterRegistry } from './AdapterRegistry.js';
 import { checkSameBits } from './checkSameBits.js';
 import { EmbeddingService } from './embedding/EmbeddingService.js';
+import { EmbeddingShare } from './embedding/EmbeddingShare.js';
 import { GenerationTask, type SampleMeans } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
@@ -56,7 +57,7 @@ const nothing: Step = { prefillRows: 0, decodeRows: 0, embedRows: 0 };
 const noStep: DoneStep = { ...nothing, decodedRequests: 0, drawnTokens: 0 };
 
 /**
- * The loop around the model (R19–R23): admit, plan, run, sample, emit, retire; then one pack of embeddings; then the pacer. All effects
+ * The loop around the model (R19–R23): admit, plan, run, sample, emit, retire; then, where it has its share of the time, one pass of embeddings; then the pacer. All effects
  * are here, all decisions in the scheduler and the sampler. A cycle is synchronous: an abort is seen between two cycles and frees its
  * sequence at once. Errors: those of ModelService, and CHAT_REFUSED.
  */
@@ -66,6 +67,7 @@ export class InferenceEngine implements ModelService {
   readonly #prompts: PromptEncoder;
   readonly #scheduler: ContinuousBatchScheduler<GenerationTask>;
   readonly #embeddings: EmbeddingService;
+  readonly #embeddingShare: EmbeddingShare;
   readonly #pages: PagedKVCache;
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
@@ -100,6 +102,7 @@ export class InferenceEngine implements ModelService {
       // Where bits depend on how a prompt is cut, a shared prefix would give other answers than none.
       reuseTokensMin: broken === undefined ? options.prefixTokensMin : Number.MAX_SAFE_INTEGER,
     });
+    this.#embeddingShare = new EmbeddingShare(options.embedTimeShare);
     this.#embeddings = new EmbeddingService({
       backend: embeddingBackend,
       dimensionsShorter: config.embeddingModel.dimensionsShorter,
@@ -292,6 +295,7 @@ export class InferenceEngine implements ModelService {
     const endMs = clock.monotonicMs();
     this.#embeddings.stepEnded(endMs);
     this.#scheduler.measured(step, endMs - beginMs);
+    this.#embeddingShare.took({ chat: step.prefillRows + step.decodeRows, embedding: step.embedRows }, endMs - beginMs);
   }
 
   #cycle(): DoneStep {
@@ -303,9 +307,11 @@ export class InferenceEngine implements ModelService {
     const plan = this.#planWithPrefix(nowMs);
     const done = this.#runPlan(plan);
     this.#pages.check();
-    const embedRows = this.#embeddings.runPack({
+    const rows = done.prefillRows + done.decodeRows;
+    if (!this.#embeddingShare.mayRun(rows)) return done;
+    const embedRows = this.#embeddings.runPass({
       nowMs: this.#parts.clock.monotonicMs(),
-      isBusy: done.prefillRows + done.decodeRows > 0,
+      isBusy: rows > 0,
       onFailed: (error) => this.#logStepFailure(error),
     });
     return { ...done, embedRows };

@@ -156,6 +156,12 @@ export const inferenceOptions = z.strictObject({
     .max(1)
     .default(0.25)
     .describe('share of the engine’s time that the embedding of stored rows may take while other requests wait'),
+  embedTimeShare: z
+    .number()
+    .min(0.05)
+    .max(1)
+    .default(0.5)
+    .describe('share of the time that passes of embeddings take while chats run; 1 = a pass after each step of theirs'),
   embedCharactersMax: z
     .int()
     .min(1024)

@@ -19,7 +19,7 @@ const free = (bytes: number): FreeMemory => ({ bytes, bound: 'the machine' });
 
 describe('the memory of an engine before it is started (R18)', () => {
   it('of the default models is what a warm engine was measured to hold, within 5 %', () => {
-    const embedding = describedAs({ fileBytes: 46_223_360, embeddingLength: 384, feedForwardLength: 1536, isEncoder: true });
+    const embedding = describedAs({ fileBytes: 46_223_360, embeddingLength: 384, feedForwardLength: 1536, contextTokensMax: 512, isEncoder: true });
     const { totalBytes, cellsBytes } = estimateEngineMemory({ chat: describedAs(), embedding, sequences: 16, contextTokens: 2048 });
     expect(cellsBytes).toBe(16 * 2048 * 23_040);
     expect(Math.abs(totalBytes / (1_083_728 * 1024) - 1)).toBeLessThan(0.05);
@@ -66,6 +66,18 @@ describe('the memory of an engine before it is started (R18)', () => {
     );
   });
 
+  it('of a model that embeds grows with its longest text: cells of a decoder, buffers of an encoder, and no further than it was trained', () => {
+    const of = (isEncoder: boolean, textTokens: number, contextTokensMax = 8192) =>
+      estimateEngineMemory({ embedding: describedAs({ isEncoder, contextTokensMax }), sequences: 1, contextTokens: 256, textTokens });
+    expect(of(false, 4096).cellsBytes - of(false, 2048).cellsBytes).toBe(2048 * 23_040);
+    expect(of(true, 4096).computeBytes).toBeGreaterThan(2 * of(true, 2048).computeBytes);
+    expect(of(true, 4096).cellsBytes).toBe(0);
+    for (const isEncoder of [true, false]) {
+      expect(of(isEncoder, 4096, 512)).toEqual(of(isEncoder, 512));
+      expect(of(isEncoder, 1024).totalBytes).toBeGreaterThan(of(isEncoder, 512).totalBytes);
+    }
+  });
+
   it('an engine that does not fit is refused before its process is started, one that fits is started', async () => {
     const launched: EngineConfig[] = [];
     const launcher: EngineLauncher = {
@@ -81,7 +93,7 @@ describe('the memory of an engine before it is started (R18)', () => {
     const { signal } = new AbortController();
     await expect(checked.launch(config, signal)).rejects.toMatchObject({
       code: 'MODEL_TOO_LARGE',
-      message: expect.stringMatching(/needs about 1\.2 GB .* the machine has 1\.0 GB free.*--no-memory-check/),
+      message: expect.stringMatching(/needs about 1\.4 GB .* the machine has 1\.0 GB free.*--no-memory-check/),
     });
     expect(launched).toEqual([]);
     bytes = 2e9;

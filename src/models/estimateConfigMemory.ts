@@ -6,5 +6,11 @@ export function estimateConfigMemory(config: EngineConfig, describe: (path: stri
   const { sequences, contextTokens } = config;
   const described = ({ name, path }: { readonly name: string; readonly path: string }) =>
     name === noModel.name ? undefined : describe(path);
-  return estimateEngineMemory({ chat: described(config.chatModel), embedding: described(config.embeddingModel), sequences, contextTokens });
+  return estimateEngineMemory({
+    chat: described(config.chatModel),
+    embedding: described(config.embeddingModel),
+    sequences,
+    contextTokens,
+    textTokens: config.embeddingModel.textTokensMax,
+  });
 }

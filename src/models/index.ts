@@ -27,4 +27,5 @@ export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';
 export { readSafetensors, type Safetensors, type Tensor } from './readSafetensors.js';
 export type { ServedModel } from './ServedModel.js';
+export { textTokensOf } from './textTokensOf.js';
 export { toHalf } from './toHalf.js';

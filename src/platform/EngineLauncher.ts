@@ -12,6 +12,8 @@ export interface EngineConfig {
     readonly pooling?: 'mean' | 'cls' | 'last' | undefined;
     /** Lengths besides its own that vectors may be cut to; absent = what the file says. */
     readonly dimensionsShorter?: readonly number[] | undefined;
+    /** Longest text, where the model reads so long ones; absent = `longestTextDefault`. */
+    readonly textTokensMax?: number | undefined;
   };
   /** Sequences of the context; one value in the cluster. */
   readonly sequences: number;

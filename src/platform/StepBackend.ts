@@ -80,6 +80,12 @@ export interface StepBackend {
   close(): void;
 }
 
+/** Tokens of a text from `from` up to, but not with, `to`. */
+export interface TextPiece {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface EmbeddingFacts {
   /** What a pass gives for a text: its vector, or, of a cross-encoder and a pair of texts, how well they fit as one number on a log-odds scale. */
   readonly gives: 'vector' | 'score';
@@ -87,6 +93,9 @@ export interface EmbeddingFacts {
   /** Shorter lengths that the model was trained to be cut to (Matryoshka). */
   readonly dimensionsShorter: readonly number[];
   readonly textTokensMax: number;
+  /** The longest text that one pass reads; a longer one is read in pieces. Of an encoder, which sees a text as a whole: `textTokensMax`. */
+  readonly passTokensMax: number;
+  /** Rows of a pack of texts together, and of a piece. */
   readonly packTokensMax: number;
   readonly vocabularySize: number;
   /** What the model wants before and after every text, and between the texts of a pair. */
@@ -101,9 +110,14 @@ export interface EmbeddingBackend {
   /** Ids of a text between the begin and end tokens; at least one. */
   tokenize(text: string): Int32Array;
   /**
-   * One pass over several texts whose tokens together are <= `packTokensMax`, or over one text of <= `textTokensMax`. In order, for each a
+   * One pass over several texts whose tokens together are <= `packTokensMax`, or over one text of <= `passTokensMax`. In order, for each a
    * vector as the model gives it, or one score.
    */
   embed(texts: readonly Int32Array[]): Float32Array[];
+  /**
+   * One pass over the next piece of a longer text, of <= `packTokensMax` tokens; its vector with the last piece, else undefined. One text is
+   * read at a time: `from` 0 forgets the one before, whether it ended or not. Passes over other texts may come between two pieces.
+   */
+  readPiece(text: Int32Array, piece: TextPiece): Float32Array | undefined;
   close(): void;
 }

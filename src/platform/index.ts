@@ -12,6 +12,7 @@ export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, H
 export { idleLoad } from './idleLoad.js';
 export type { LogFields, Logger } from './Logger.js';
 export { linearWidths } from './linearWidths.js';
+export { longestTextDefault } from './longestTextDefault.js';
 export type { FreeMemory, MemoryReader } from './MemoryReader.js';
 export type { MetadataChange, MetadataCondition, MetadataEntry, MetadataOperation, MetadataStore } from './MetadataStore.js';
 export type { Counter, Gauge, Histogram, MetricDeclaration, MetricLabels, Metrics } from './Metrics.js';
@@ -49,7 +50,7 @@ export {
 export { noModel } from './noModel.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { Random } from './Random.js';
-export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts } from './StepBackend.js';
+export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts, TextPiece } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';
 export { sleepOn } from './sleepOn.js';
 export type { LinearName, ModelShape, TrainableTensor, TrainingBackend, TrainingSequence } from './TrainingBackend.js';

@@ -5,6 +5,7 @@ import { gatewayOptions } from '../gateway/index.js';
 import { inferenceOptions } from '../inference/index.js';
 import { membershipOptions } from '../membership/index.js';
 import { engineOptions } from '../models/index.js';
+import { longestTextDefault } from '../platform/index.js';
 import { routingOptions } from '../routing/index.js';
 import { rpcOptions } from '../rpc/index.js';
 import { storageOptions } from '../storage/index.js';
@@ -21,6 +22,14 @@ const vectorFields = {
     .max(64)
     .optional()
     .describe('lengths that vectors may be cut to, where the makers of the model name some; absent = what the file says'),
+  textTokensMax: z
+    .int()
+    .min(16)
+    .max(131_072)
+    .exactOptional()
+    .describe(
+      `longest text to embed, tokens, where the model reads so long ones; absent = ${longestTextDefault.decoder}, of an encoder ${longestTextDefault.encoder}: it reads a text in one pass, in which the engine does nothing else; memory for it is taken at the start`,
+    ),
 };
 const sequences = z.int().min(1).max(256);
 const contextTokens = z.int().min(256).max(1_048_576);

@@ -44,6 +44,7 @@ const embedding: EmbeddingBackend = {
     dimensions: 1,
     dimensionsShorter: [],
     textTokensMax: 1,
+    passTokensMax: 1,
     packTokensMax: 1,
     vocabularySize: 1,
     beginTokens: [],
@@ -52,6 +53,7 @@ const embedding: EmbeddingBackend = {
   },
   tokenize: noEmbedding,
   embed: noEmbedding,
+  readPiece: noEmbedding,
   close: () => undefined,
 };
 

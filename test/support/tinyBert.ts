@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { encodeGguf, type GgufTensorData, gguf } from '../../src/models/index.js';
 import { noise } from './tinyLlama.js';
 
-const shape = { layers: 2, width: 32, feedForwardWidth: 64, heads: 4, positions: 160, epsilon: 1e-12 };
+const shape = { layers: 2, width: 32, feedForwardWidth: 64, heads: 4, epsilon: 1e-12 };
+const positionsDefault = 160;
 const words =
   'a an at by for in of on or the to sea ship port crew dawn tide wind sail rope mast deck hull keel bow log map star bay gull'.split(' ');
 const controls = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
@@ -21,15 +22,20 @@ interface TinyBert {
   readonly logOdds: (tokens: readonly number[]) => number;
 }
 
+interface TinyBertOptions {
+  readonly poolingType: number;
+  readonly classes?: readonly string[];
+  readonly metadata?: readonly Uint8Array[];
+  /** Tokens of the longest text; absent = 160. */
+  readonly positions?: number;
+}
+
 /**
  * Writes a BERT encoder with random weights and, with pooling `rank`, the head of a cross-encoder; the same file every time. The reference
  * computes by the definition of the model, with the approximation of GELU that llama.cpp has.
  */
-export function writeTinyBert(
-  path: string,
-  options: { readonly poolingType: number; readonly classes?: readonly string[]; readonly metadata?: readonly Uint8Array[] },
-): TinyBert {
-  const tensors = tensorsOf(options.poolingType === 4);
+export function writeTinyBert(path: string, options: TinyBertOptions): TinyBert {
+  const tensors = tensorsOf(options);
   const bytes = encodeGguf({ metadata: [...metadataOf(options), ...(options.metadata ?? [])], tensors });
   writeFileSync(path, bytes);
   const values = new Map(tensors.map((tensor) => [tensor.name, tensor.values]));
@@ -46,14 +52,14 @@ export function writeTinyBert(
   };
 }
 
-const metadataOf = ({ poolingType, classes }: { readonly poolingType: number; readonly classes?: readonly string[] }): Uint8Array[] => {
+const metadataOf = ({ poolingType, classes, positions = positionsDefault }: TinyBertOptions): Uint8Array[] => {
   const { text, u32, f32, bool, texts, i32s } = gguf.metadata;
   const tokens = [...controls, ...words.map((word) => `\u2581${word}`)];
   return [
     text('general.architecture', 'bert'),
     text('general.name', 'tiny'),
     u32('bert.block_count', shape.layers),
-    u32('bert.context_length', shape.positions),
+    u32('bert.context_length', positions),
     u32('bert.embedding_length', shape.width),
     u32('bert.feed_forward_length', shape.feedForwardWidth),
     u32('bert.attention.head_count', shape.heads),
@@ -79,8 +85,9 @@ const metadataOf = ({ poolingType, classes }: { readonly poolingType: number; re
   ];
 };
 
-const tensorsOf = (withHead: boolean): GgufTensorData[] => {
-  const { layers, width, feedForwardWidth, positions } = shape;
+const tensorsOf = ({ poolingType, positions = positionsDefault }: TinyBertOptions): GgufTensorData[] => {
+  const { layers, width, feedForwardWidth } = shape;
+  const withHead = poolingType === 4;
   const tensor = (name: string, dimensions: readonly number[], bound: number, around = 0): GgufTensorData => {
     const count = dimensions.reduce((product, size) => product * size, 1);
     return { name, dimensions, type: 'f32', values: noise(name, count, bound).map((value) => around + value) };

@@ -17,10 +17,19 @@ export const tinyShape: ModelShape = {
 /** Writes a llama model with random weights, a vocabulary of bytes and a chat template; the same file every time. */
 export function writeTinyLlama(
   path: string,
-  changes: { readonly type?: 'f32' | 'f16'; readonly metadata?: readonly Uint8Array[]; readonly tensors?: readonly GgufTensorData[] } = {},
+  changes: {
+    readonly type?: 'f32' | 'f16';
+    /** Of its training, as far as its file says. */
+    readonly contextTokens?: number;
+    readonly metadata?: readonly Uint8Array[];
+    readonly tensors?: readonly GgufTensorData[];
+  } = {},
 ): { readonly path: string; readonly digest: string } {
   const tensors = [...tinyTensors(changes.type ?? 'f32'), ...(changes.tensors ?? [])];
-  const bytes = encodeGguf({ metadata: [...tinyMetadata(), ...(changes.metadata ?? [])], tensors });
+  const bytes = encodeGguf({
+    metadata: [...tinyMetadata(changes.contextTokens ?? tinyShape.contextTokens), ...(changes.metadata ?? [])],
+    tensors,
+  });
   writeFileSync(path, bytes);
   return { path, digest: createHash('sha256').update(bytes).digest('hex') };
 }
@@ -28,9 +37,9 @@ export function writeTinyLlama(
 const template =
   "{% for m in messages %}<s>{{ m['role'] }}:{{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant:{% endif %}";
 
-const tinyMetadata = (): Uint8Array[] => {
+const tinyMetadata = (contextTokens: number): Uint8Array[] => {
   const { text, u32, f32, bool, texts, i32s } = gguf.metadata;
-  const { layers, width, feedForwardWidth, heads, headsOfKeys, vocabularySize, contextTokens } = tinyShape;
+  const { layers, width, feedForwardWidth, heads, headsOfKeys, vocabularySize } = tinyShape;
   const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
   const unused = Array.from({ length: vocabularySize - 259 }, (_, i) => `unused${i}`);
   return [

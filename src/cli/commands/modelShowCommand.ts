@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describeBytes } from '../../base/index.js';
-import { type EngineMemory, estimateEngineMemory, type KnownModel } from '../../models/index.js';
+import { type EngineMemory, estimateEngineMemory, type KnownModel, textTokensOf } from '../../models/index.js';
 import { type ModelDescription, platformError } from '../../platform/index.js';
 import { checkModelFile } from '../../platform/node/index.js';
 import { isModelFile } from '../isModelFile.js';
@@ -10,6 +10,7 @@ import { printTable } from '../printTable.js';
 interface ShowFlags {
   readonly sequences: number;
   readonly context: number;
+  readonly embeddingContext?: number;
   readonly json: boolean;
 }
 
@@ -35,11 +36,12 @@ const locate = async (name: string): Promise<KnownModel> => {
   throw platformError('MODEL_INVALID', `the file of ${model.name} is not on this machine: ${advice}`);
 };
 
-/** Of an engine that serves this chat model; encoders and adapters come beside one. */
-const memoryOf = (description: ModelDescription, { sequences, context }: ShowFlags): EngineMemory | null =>
-  description.isEncoder || description.type === 'adapter'
-    ? null
-    : estimateEngineMemory({ chat: description, sequences, contextTokens: context });
+/** Of an engine that serves this model alone; adapters come beside one. */
+const memoryOf = (description: ModelDescription, { sequences, context, embeddingContext }: ShowFlags): EngineMemory | null => {
+  if (description.type === 'adapter') return null;
+  const model = description.isEncoder ? { embedding: description } : { chat: description };
+  return estimateEngineMemory({ ...model, sequences, contextTokens: context, textTokens: embeddingContext });
+};
 
 const rowsOf = (
   shown: ModelDescription & {
@@ -63,7 +65,7 @@ const rowsOf = (
     ['size', describeBytes(shown.fileBytes)],
   ];
   if (shown.type !== 'adapter') rows.push(...modelRows(shown));
-  if (shown.memory !== null) rows.push([`memory at ${flags.sequences} × ${flags.context} tokens`, memoryText(shown.memory)]);
+  if (shown.memory !== null) rows.push([memoryTitle(shown, flags), memoryText(shown.memory)]);
   return rows;
 };
 
@@ -74,6 +76,11 @@ const modelRows = (shown: ModelDescription): [string, string][] => [
   ['vocabulary', `${shown.vocabulary} tokens`],
   ['chat template', shown.hasChatTemplate ? 'yes' : 'no'],
 ];
+
+const memoryTitle = (description: ModelDescription, { sequences, context, embeddingContext }: ShowFlags): string =>
+  description.isEncoder
+    ? `memory, texts of ≤ ${textTokensOf(description, embeddingContext)} tokens`
+    : `memory at ${sequences} × ${context} tokens`;
 
 const memoryText = ({ totalBytes, weightsBytes, cellsBytes, computeBytes, logitsBytes }: EngineMemory): string =>
   `${describeBytes(totalBytes)}: weights ${describeBytes(weightsBytes)}, keys and values ${describeBytes(cellsBytes)}, ` +

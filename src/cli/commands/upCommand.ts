@@ -25,6 +25,7 @@ export interface UpFlags {
   readonly embeddingModel: string;
   readonly embeddingPooling?: string;
   readonly embeddingDimensions?: readonly number[];
+  readonly embeddingContext?: number;
   readonly hub?: string;
   readonly serve: readonly string[];
   readonly memoryBudget?: number;
@@ -137,9 +138,12 @@ const toOptions = (flags: UpFlags): UpOptions => ({
   recordFramesFolder: flags.recordFrames === undefined ? undefined : resolve(flags.recordFrames),
 });
 
-const embeddingOf = ({ embeddingPooling: pooling, embeddingDimensions }: UpFlags): UpOptions['embedding'] => {
-  const lengths = embeddingDimensions && { dimensionsShorter: [...embeddingDimensions] };
-  if (pooling === undefined) return { ...lengths };
+const embeddingOf = ({ embeddingPooling: pooling, embeddingDimensions, embeddingContext }: UpFlags): UpOptions['embedding'] => {
+  const lengths = {
+    ...(embeddingDimensions && { dimensionsShorter: [...embeddingDimensions] }),
+    ...(embeddingContext !== undefined && { textTokensMax: embeddingContext }),
+  };
+  if (pooling === undefined) return lengths;
   if (pooling !== 'mean' && pooling !== 'cls' && pooling !== 'last')
     throw cliError('USAGE', `--embedding-pooling ${pooling}: give mean, cls or last`);
   return { pooling, ...lengths };

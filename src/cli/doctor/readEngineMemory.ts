@@ -11,11 +11,12 @@ export interface EngineFlags {
   readonly serve: readonly string[];
   readonly sequences: number;
   readonly context: number;
+  readonly embeddingContext?: number;
 }
 
 /** `absent`: a model of which nothing is known before it is on this machine. */
 export type EngineNeeds =
-  | { readonly kind: 'known'; readonly engines: readonly EngineMemory[] }
+  | { readonly kind: 'known'; readonly engines: readonly [EngineMemory, ...EngineMemory[]] }
   | { readonly kind: 'absent'; readonly model: string };
 
 /**
@@ -23,7 +24,7 @@ export type EngineNeeds =
  * fetched. Errors: MODEL_UNKNOWN, MODEL_INVALID, USAGE.
  */
 export async function readEngineMemory(flags: EngineFlags): Promise<EngineNeeds> {
-  const shape = { sequences: flags.sequences, contextTokens: flags.context };
+  const shape = { sequences: flags.sequences, contextTokens: flags.context, textTokens: flags.embeddingContext };
   const asked = [flags.model, flags.embeddingModel, ...flags.serve.map((text) => parseServed(text).model)];
   const found = await Promise.all(asked.map((model, index) => figuresOf(model, ownKinds[index])));
   const absent = found.indexOf(undefined);

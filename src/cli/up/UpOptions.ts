@@ -8,10 +8,15 @@ export interface UpOptions {
   readonly hub: string | undefined;
   readonly embeddingModel: string;
   /** What is said of the embedding model besides its file. */
-  readonly embedding: { readonly pooling?: 'mean' | 'cls' | 'last'; readonly dimensionsShorter?: number[] };
+  readonly embedding: {
+    readonly pooling?: 'mean' | 'cls' | 'last';
+    readonly dimensionsShorter?: number[];
+    /** Of served embedding models, too. */
+    readonly textTokensMax?: number;
+  };
   /** `[NAME=]MODEL`, served beside these two. */
   readonly served: readonly string[];
-  /** Of the engines of one shard together; undefined = what is free. */
+  /** Of the engines of one shard together; undefined = a share of what is free. */
   readonly memoryBudgetBytes: number | undefined;
   /** 0 = a served model is unloaded only for another one. */
   readonly idleUnloadMs: number;

@@ -115,6 +115,8 @@ const configOf = (
   },
 ): StartConfigInput => {
   const { shardId, index } = given;
+  const { textTokensMax } = options.embedding;
+  const textTokens = textTokensMax === undefined ? {} : { textTokensMax };
   const certificate = (name: string): string => join(options.dataFolder, 'certificates', name);
   const folder = join(options.dataFolder, 'shards', shardId);
   return {
@@ -148,7 +150,7 @@ const configOf = (
         httpPort: options.port + index,
         rpcPort: options.port + 100 + index,
         gpuLayers: options.gpuLayers,
-        models: [...given.models.served],
+        models: given.models.served.map((model) => (model.kind === 'embedding' ? { ...model, ...textTokens } : model)),
         adapters: given.adapters,
         acceptEmptyStore: options.acceptEmptyStore,
       },

@@ -12,7 +12,7 @@ describe('EmbeddingQueue (R23)', () => {
     const lengths = fc.array(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(lengths, (jobs) => {
-        const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax });
+        const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax, passTokensMax: 300 });
         const answers = new Map<number, readonly Float32Array[]>();
         let name = 0;
         for (const [index, texts] of jobs.entries()) {
@@ -32,7 +32,7 @@ describe('EmbeddingQueue (R23)', () => {
   });
 
   it('lets a small request pass beside a large one', () => {
-    const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax });
+    const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax, passTokensMax: 300 });
     const done: string[] = [];
     const job = (name: string, texts: number): EmbeddingJob => ({
       texts: Array.from({ length: texts }, () => textOf(1, 100)),
@@ -49,7 +49,7 @@ describe('EmbeddingQueue (R23)', () => {
   });
 
   it('keeps patient requests out of the packs of others, and answers them one after the other (R28)', () => {
-    const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax });
+    const queue = new EmbeddingQueue({ requestsMax: 8, packTokensMax, passTokensMax: packTokensMax });
     const done: string[] = [];
     const job = (name: string, texts: number, isPatient: boolean): EmbeddingJob => ({
       texts: Array.from({ length: texts }, () => textOf(1, 60)),
@@ -68,7 +68,7 @@ describe('EmbeddingQueue (R23)', () => {
   });
 
   it('fails every request of a pack, and is bounded', () => {
-    const queue = new EmbeddingQueue({ requestsMax: 2, packTokensMax });
+    const queue = new EmbeddingQueue({ requestsMax: 2, packTokensMax, passTokensMax: 300 });
     const failed: unknown[] = [];
     const job = (): EmbeddingJob => ({
       texts: [textOf(1, 10)],

@@ -1,5 +1,8 @@
 import { baseError } from '../../base/index.js';
 
+/** Patient requests give way to the others. */
+export type EmbeddingKind = 'patient' | 'other';
+
 /** One embedding request: texts as tokens, vectors filled in as packs come back. */
 export interface EmbeddingJob {
   readonly texts: readonly Int32Array[];
@@ -21,6 +24,12 @@ interface Waiting {
 export interface EmbeddingPack {
   readonly texts: readonly Int32Array[];
   readonly tokens: number;
+  /** Longer than a pass: a text that is read in pieces, alone. */
+  readonly isLong: boolean;
+  /** Whether a request still waits for it. */
+  readonly isWanted: () => boolean;
+  /** Takes the texts back: they come again later, from their beginning. */
+  readonly giveBack: () => void;
   /** Gives the vectors, in the order of `texts`, to their requests. */
   readonly complete: (vectors: readonly Float32Array[]) => void;
   /** Fails every request of the pack. */
@@ -42,10 +51,12 @@ export class EmbeddingQueue {
   readonly #waiting: Waiting[] = [];
   readonly #requestsMax: number;
   readonly #packTokensMax: number;
+  readonly #passTokensMax: number;
 
-  constructor(options: { readonly requestsMax: number; readonly packTokensMax: number }) {
+  constructor(options: { readonly requestsMax: number; readonly packTokensMax: number; readonly passTokensMax: number }) {
     this.#requestsMax = options.requestsMax;
     this.#packTokensMax = options.packTokensMax;
+    this.#passTokensMax = options.passTokensMax;
   }
 
   get length(): number {
@@ -70,16 +81,17 @@ export class EmbeddingQueue {
     return this.#waiting.map(({ job }) => job);
   }
 
-  has(kind: 'patient' | 'other'): boolean {
+  has(kind: EmbeddingKind): boolean {
     return this.#waiting.some(({ job }) => isOf(job, kind));
   }
 
-  /** The next pass of either kind, or undefined when nothing of it waits. A text longer than a pack goes alone. */
-  nextPack(kind: 'patient' | 'other'): EmbeddingPack | undefined {
+  /** The next pass of either kind, or undefined when nothing of it waits. A text longer than a pack goes alone; `tokensMax`: longer ones wait. */
+  nextPack(kind: EmbeddingKind, tokensMax = Number.POSITIVE_INFINITY): EmbeddingPack | undefined {
     const items: PackItem[] = [];
     let tokens = 0;
     for (const waiting of this.#waiting.filter(({ job }) => isOf(job, kind))) {
-      for (let item = this.#nextItem(waiting); item !== undefined; item = this.#nextItem(waiting)) {
+      const next = (): PackItem | undefined => this.#nextItem(waiting, tokensMax);
+      for (let item = next(); item !== undefined; item = next()) {
         if (items.length > 0 && tokens + item.text.length > this.#packTokensMax) break;
         waiting.open.pop();
         items.push(item);
@@ -92,9 +104,12 @@ export class EmbeddingQueue {
     return this.#packOf(items, tokens);
   }
 
-  #nextItem(waiting: Waiting): PackItem | undefined {
+  /** The shortest that is left of a request. */
+  #nextItem(waiting: Waiting, tokensMax: number): PackItem | undefined {
     const index = waiting.open.at(-1);
-    return index === undefined ? undefined : { waiting, index, text: waiting.job.texts[index] as Int32Array };
+    if (index === undefined) return undefined;
+    const text = waiting.job.texts[index] as Int32Array;
+    return text.length > tokensMax ? undefined : { waiting, index, text };
   }
 
   #rotate({ waiting: first }: PackItem): void {
@@ -106,6 +121,11 @@ export class EmbeddingQueue {
     return {
       texts: items.map(({ text }) => text),
       tokens,
+      isLong: tokens > this.#passTokensMax,
+      isWanted: () => items.some(({ waiting }) => this.#waiting.includes(waiting)),
+      giveBack: () => {
+        for (const { waiting, index } of items) waiting.open.push(index);
+      },
       complete: (vectors) => {
         for (const [place, { waiting, index }] of items.entries()) this.#accept(waiting, index, vectors[place] as Float32Array);
       },
@@ -127,4 +147,4 @@ export class EmbeddingQueue {
   }
 }
 
-const isOf = ({ isPatient = false }: EmbeddingJob, kind: 'patient' | 'other'): boolean => isPatient === (kind === 'patient');
+const isOf = ({ isPatient = false }: EmbeddingJob, kind: EmbeddingKind): boolean => isPatient === (kind === 'patient');

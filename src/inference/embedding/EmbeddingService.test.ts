@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openToyEngine, ToyEmbeddingBackend, type ToyEngine } from '../../../sim/engine/index.js';
 import { CountingRandom, EventLog } from '../../../test/support/silentPorts.js';
-import type { EmbedRequest, RerankRequest } from '../../platform/index.js';
+import { type EmbedRequest, type GenerateEvent, type GenerateRequest, plainSampling, type RerankRequest } from '../../platform/index.js';
 import type { InferenceOptions } from '../options.js';
 
 const { signal } = new AbortController();
@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 const open = (backend = new ToyEmbeddingBackend(), inference: Partial<InferenceOptions> = {}) => {
-  const bounds = { sequences: 1, contextTokens: 64, queueRequestsMax: 4, script: [] };
+  const bounds = { sequences: 1, contextTokens: 64, queueRequestsMax: 4, script: [{ question: 'hello', answer: 'good day' }] };
   const toy = openToyEngine({ ...bounds, random: new CountingRandom(), logger: new EventLog(), embeddingBackend: backend, inference });
   opened.push(toy);
   return {
@@ -22,6 +22,18 @@ const open = (backend = new ToyEmbeddingBackend(), inference: Partial<InferenceO
   };
 };
 const long = 'word '.repeat(300);
+const chatRequest: GenerateRequest = {
+  requestId: 'c',
+  model: 'default',
+  messages: [{ role: 'user', content: 'hello' }],
+  sampling: { ...plainSampling, tokensMax: 8 },
+  priority: 'normal',
+};
+const read = async (events: AsyncIterable<GenerateEvent>): Promise<void> => {
+  for await (const { kind } of events) if (kind === 'finished') return;
+};
+/** Lets the engine go on a little. */
+const passed = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const crossEncoder = () => new ToyEmbeddingBackend({ gives: 'score' });
 
 describe('EmbeddingService: vectors (R23)', () => {
@@ -76,6 +88,54 @@ describe('EmbeddingService: vectors (R23)', () => {
     const failing = expect(large).rejects.toMatchObject({ code: 'ENGINE_LOST' });
     await engine.close(new Error('over'));
     await failing;
+  });
+});
+
+describe('EmbeddingService: a large request among others (R23)', () => {
+  const large = Array.from({ length: 300 }, (_, i) => `${i} ${'word '.repeat(250)}`);
+  const openWatched = () => {
+    const backend = new ToyEmbeddingBackend();
+    const passes: number[] = [];
+    const [embed, readPiece] = [backend.embed.bind(backend), backend.readPiece.bind(backend)];
+    const count = (tokens: number): void => {
+      passes.push(tokens);
+    };
+    backend.embed = (texts) => {
+      count(texts.reduce((total, text) => total + text.length, 0));
+      return embed(texts);
+    };
+    backend.readPiece = (text, piece) => {
+      count(piece.to - piece.from);
+      return readPiece(text, piece);
+    };
+    return { ...open(backend), passes };
+  };
+
+  it('does not hold up a short text, nor a chat: both are answered between its passes, and it is answered whole', async () => {
+    const { engine, embed, passes } = openWatched();
+    const order: string[] = [];
+    const ended = <Value>(name: string, work: Promise<Value>): Promise<Value> => work.finally(() => order.push(name));
+    const whole = ended('large', embed({ texts: large }));
+    while (passes.length < 10) await passed();
+    const short = ended('short', embed({ texts: ['a b'] }));
+    const chat = ended('chat', read(engine.generate(chatRequest, signal)));
+    await Promise.all([short, chat]);
+    expect(passes.length).toBeLessThan(100); // of 600
+    expect((await whole).vectors).toHaveLength(300);
+    expect(order.at(-1)).toBe('large');
+    expect((await whole).vectors[299]).toEqual((await embed({ texts: [large[299] as string] })).vectors[0]);
+  });
+
+  it('that its caller gives up ends at once: none of its texts is read any more, nor the rest of one', async () => {
+    const { engine, embed, passes } = openWatched();
+    const leaving = new AbortController();
+    const whole = engine.embed({ requestId: 'e', model: 'default', texts: large }, leaving.signal);
+    while (passes.length < 11) await passed(); // in the middle of a text
+    leaving.abort();
+    await expect(whole).rejects.toMatchObject({ code: 'CANCELLED' });
+    const before = passes.length;
+    await embed({ texts: ['a b'] });
+    expect(passes.length).toBe(before + 1);
   });
 });
 

@@ -11,7 +11,8 @@ import {
 import type { InferenceOptions } from '../options.js';
 import { checkToken } from '../sampling/checkToken.js';
 import { dotProduct } from './dotProduct.js';
-import { type EmbeddingJob, type EmbeddingPack, EmbeddingQueue } from './EmbeddingQueue.js';
+import { type EmbeddingJob, EmbeddingQueue } from './EmbeddingQueue.js';
+import { type EmbeddingPass, EmbeddingTurns } from './EmbeddingTurns.js';
 import type { FittedText } from './FittedText.js';
 import { fitPair } from './fitPair.js';
 import { fitText } from './fitText.js';
@@ -31,7 +32,7 @@ export interface EmbeddingServiceParts {
   readonly wake: () => void;
 }
 
-interface PackTurn {
+interface PassTurn {
   readonly nowMs: number;
   readonly isBusy: boolean;
   readonly onFailed: (error: OstrakaError) => void;
@@ -48,12 +49,14 @@ const charactersBetweenPauses = 65_536;
 export class EmbeddingService {
   readonly #parts: EmbeddingServiceParts;
   readonly #queue: EmbeddingQueue;
+  readonly #turns: EmbeddingTurns;
   readonly #patient: PatientShare;
 
   constructor(parts: EmbeddingServiceParts) {
     this.#parts = parts;
-    const { packTokensMax } = parts.backend.facts;
-    this.#queue = new EmbeddingQueue({ requestsMax: parts.options.embedRequestsMax, packTokensMax });
+    const { packTokensMax, passTokensMax } = parts.backend.facts;
+    this.#queue = new EmbeddingQueue({ requestsMax: parts.options.embedRequestsMax, packTokensMax, passTokensMax });
+    this.#turns = new EmbeddingTurns(this.#queue, parts.backend.facts);
     this.#patient = new PatientShare({ share: parts.options.embedPatientShare });
   }
 
@@ -81,17 +84,18 @@ export class EmbeddingService {
    * One pass for those who wait; its rows. A pass that fails, fails all whose texts it holds. `isBusy`: the step serves others, too.
    * `stepEnded` is to follow.
    */
-  runPack({ nowMs, isBusy, onFailed }: PackTurn): number {
-    const pack = this.#nextPack(nowMs, isBusy);
-    if (pack === undefined) return 0;
+  runPass({ nowMs, isBusy, onFailed }: PassTurn): number {
+    const pass = this.#nextPass(nowMs, isBusy);
+    if (pass === undefined) return 0;
     try {
-      pack.complete(this.#parts.backend.embed(pack.texts));
+      const vectors = this.#vectorsOf(pass);
+      if (vectors !== undefined) pass.pack.complete(vectors);
     } catch (thrown) {
       const error = toOstrakaError(thrown);
       onFailed(error);
-      pack.fail(error);
+      pass.pack.fail(error);
     }
-    return pack.tokens;
+    return pass.piece === undefined ? pass.pack.tokens : pass.piece.to - pass.piece.from;
   }
 
   stepEnded(nowMs: number): void {
@@ -105,11 +109,19 @@ export class EmbeddingService {
     }
   }
 
-  #nextPack(nowMs: number, isBusy: boolean): EmbeddingPack | undefined {
+  #nextPass(nowMs: number, isBusy: boolean): EmbeddingPass | undefined {
     const hasOthers = this.#queue.has('other');
-    if (!this.#queue.has('patient') || !this.#patient.mayStart(nowMs, isBusy || hasOthers)) return this.#queue.nextPack('other');
+    if (!this.#queue.has('patient') || !this.#patient.mayStart(nowMs, isBusy || hasOthers)) return this.#turns.next('other');
     this.#patient.started(nowMs);
-    return this.#queue.nextPack('patient');
+    return this.#turns.next('patient');
+  }
+
+  /** Undefined: a text has not been read to its end. */
+  #vectorsOf({ pack, piece }: EmbeddingPass): readonly Float32Array[] | undefined {
+    const { backend } = this.#parts;
+    if (piece === undefined) return backend.embed(pack.texts);
+    const vector = backend.readPiece(pack.texts[0] as Int32Array, piece);
+    return vector && [vector];
   }
 
   get #facts(): EmbeddingFacts {

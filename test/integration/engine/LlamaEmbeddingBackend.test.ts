@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openToyEngine, type ToyEngine } from '../../../sim/engine/index.js';
 import { LlamaEmbeddingBackend } from '../../../src/platform/node/index.js';
+import { CountingRandom, EventLog } from '../../support/silentPorts.js';
 import { testModels } from './testModels.js';
 
 const dot = (left: Float32Array, right: Float32Array): number =>
@@ -75,5 +77,52 @@ describe('LlamaEmbeddingBackend: all-MiniLM-L6-v2', () => {
   it('embeds an empty text, and takes control texts as text', () => {
     expect(alone('')).toHaveLength(backend.facts.dimensions);
     expect(Array.from(backend.tokenize('[SEP]')).filter((token) => token === 102)).toHaveLength(1);
+  });
+});
+
+describe('LlamaEmbeddingBackend: a chat model that embeds, texts beyond 512 tokens (R23)', () => {
+  let backend: LlamaEmbeddingBackend;
+  let engine: ToyEngine['engine'];
+  const textTokensMax = 800;
+  beforeAll(() => {
+    backend = LlamaEmbeddingBackend.open({ model: { ...testModels().chat, pooling: 'mean', textTokensMax }, threads: 1 });
+    const bounds = { sequences: 1, contextTokens: 64, queueRequestsMax: 4, script: [] };
+    ({ engine } = openToyEngine({ ...bounds, random: new CountingRandom(), logger: new EventLog(), embeddingBackend: backend }));
+  });
+  afterAll(() => engine.close(new Error('over')));
+
+  const { signal } = new AbortController();
+  const embed = async (texts: readonly string[]) => {
+    const { vectors } = await engine.embed({ requestId: 'e', model: 'default', texts }, signal);
+    return vectors.map((vector) => Float32Array.from(vector));
+  };
+  const numbers = (count: number): string => Array.from({ length: count }, (_, i) => `Ship ${i} lies in bay ${(i * 7) % 10}.`).join(' ');
+  const long = numbers(72);
+
+  it('gives the same vector alone and among others', { timeout: 60_000 }, async () => {
+    expect(backend.facts).toMatchObject({ textTokensMax, passTokensMax: 128 });
+    const { length } = backend.tokenize(long);
+    expect(length > 700 && length <= textTokensMax, String(length)).toBe(true);
+    const [alone] = (await embed([long])) as [Float32Array];
+    const [short] = (await embed([topics[1] as string])) as [Float32Array];
+    const among = (await embed([topics[0] as string, long, topics[1] as string, topics[2] as string])) as Float32Array[];
+    expect(1 - cosine(among[1] as Float32Array, alone)).toBeLessThanOrEqual(1e-6);
+    expect(1 - cosine(among[2] as Float32Array, short)).toBeLessThanOrEqual(1e-6);
+    expect(cosine(short, alone)).toBeLessThan(0.999); // no two texts are one
+  });
+
+  it('reads in pieces what one pass gives', () => {
+    const tokens = backend.tokenize(numbers(11));
+    expect(tokens.length > 100 && tokens.length <= 128, String(tokens.length)).toBe(true);
+    const [whole] = backend.embed([tokens]) as [Float32Array];
+    expect(backend.readPiece(tokens, { from: 0, to: 64 })).toBeUndefined();
+    expect(1 - cosine(backend.readPiece(tokens, { from: 64, to: tokens.length }) as Float32Array, whole)).toBeLessThanOrEqual(1e-6);
+  });
+
+  it('refuses a text that is too long with both lengths', async () => {
+    await expect(embed([numbers(200)])).rejects.toMatchObject({
+      code: 'CONTEXT_LENGTH_EXCEEDED',
+      data: { index: 0, contextTokensMax: textTokensMax },
+    });
   });
 });

@@ -30,6 +30,9 @@ const idsOf = (text: string): number[] =>
     .map((word) => tinyBertWords.indexOf(word) + 5);
 const mean = (rows: readonly (readonly number[])[]): number[] =>
   (rows[0] as number[]).map((_, i) => rows.reduce((sum, row) => sum + (row[i] as number), 0) / rows.length);
+/** Of so many words that no two of its parts are alike. */
+const longText = (count: number): string =>
+  Array.from({ length: count }, (_, i) => tinyBertWords[(i * i + (i >> 3)) % tinyBertWords.length]).join(' ');
 const textOf = (minLength: number, maxLength: number) =>
   fc.array(fc.constantFrom(...tinyBertWords), { minLength, maxLength }).map((list) => list.join(' '));
 
@@ -62,6 +65,24 @@ describe('an encoder of known weights', () => {
     expect(distance(cut, whole.slice(0, 8))).toBeLessThan(1e-6);
     await expect(ask(12)).rejects.toMatchObject({ code: 'DIMENSIONS_NOT_SUPPORTED', data: { param: 'dimensions' } });
     await engine.close(new Error('over'));
+  });
+
+  it('reads texts beyond 512 tokens whole, where it was trained for them and is allowed to', { timeout: 60_000 }, async () => {
+    const model = writeTinyBert(join(folder, 'long.gguf'), { poolingType: 1, positions: 700 });
+    const { engine } = engineWith(LlamaEmbeddingBackend.open({ model: { ...model, textTokensMax: 2048 }, threads: 1 }));
+    const ask = (texts: readonly string[], truncate = false) =>
+      engine.embed({ requestId: 'e', model: 'default', texts, truncate, normalize: false }, signal);
+    const text = longText(650);
+    const [alone, among] = [await ask([text]), await ask(['sea', text, 'ship', text])];
+    const expected = mean(model.rows([begin, ...idsOf(text), end]));
+    expect(distance(alone.vectors[0] as number[], expected)).toBeLessThan(1e-5);
+    for (const place of [1, 3]) expect(distance(among.vectors[place] as number[], alone.vectors[0] as number[])).toBeLessThanOrEqual(1e-6);
+    await expect(ask([longText(700)])).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED', data: { contextTokensMax: 700 } });
+    expect(await ask([longText(710)], true)).toMatchObject({ promptTokens: 700, tokensLeftOut: [12] });
+    await engine.close(new Error('over'));
+    const narrow = LlamaEmbeddingBackend.open({ model, threads: 1 });
+    expect(narrow.facts).toMatchObject({ textTokensMax: 512, passTokensMax: 512 });
+    narrow.close();
   });
 
   it('that sorts texts into classes is no cross-encoder', () => {
@@ -109,6 +130,20 @@ describe('a cross-encoder of known weights (RERANK of R14)', () => {
     await expect(ask('sea '.repeat(200), ['x'], true)).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED' });
   });
 
+  it('reads long documents whole, where it was trained for them', { timeout: 60_000 }, async () => {
+    const long = writeTinyBert(join(folder, 'long-rank.gguf'), { poolingType: 4, positions: 700 });
+    const opened = engineWith(LlamaEmbeddingBackend.open({ model: { ...long, textTokensMax: 700 }, threads: 1 }));
+    const documents = ['sea ship', longText(640)];
+    const request = { requestId: 'r', model: 'default', query: 'port', documents, method: 'crossEncoder' as const };
+    const { scores, tokensLeftOut } = await opened.engine.rerank(request, signal);
+    expect(tokensLeftOut).toBeUndefined();
+    for (const [i, document] of documents.entries()) {
+      const expected = 1 / (1 + Math.exp(-long.logOdds([begin, ...idsOf('port'), end, ...idsOf(document), end])));
+      expect(Math.abs((scores[i] as number) - expected)).toBeLessThan(5e-3); // half-precision values, over many rows
+    }
+    await opened.engine.close(new Error('over'));
+  });
+
   it('gives no vectors, and says so', async () => {
     const wrong = { code: 'MODEL_KIND_WRONG' };
     await expect(engine.embed({ requestId: 'e', model: 'default', texts: ['sea'] }, signal)).rejects.toMatchObject(wrong);
@@ -137,5 +172,54 @@ describe('a decoder as embedding model (R23)', () => {
       expect(backend.embed([backend.tokenize('')])).toHaveLength(1);
       backend.close();
     }
+  });
+
+  it('gives the same vector in one pass and in pieces of any cut, however it is pooled', { timeout: 60_000 }, () => {
+    const model = writeTinyLlama(join(folder, 'pieces.gguf'), { type: 'f16' });
+    for (const pooling of ['mean', 'cls', 'last'] as const) {
+      const backend = LlamaEmbeddingBackend.open({ model: { ...model, pooling }, threads: 1 });
+      expect(backend.facts).toMatchObject({ textTokensMax: 256, passTokensMax: 128, packTokensMax: 128 });
+      const text = fc.uint8Array({ minLength: 2, maxLength: 128 }).map((bytes) => Int32Array.from(bytes, (byte) => byte + 3));
+      fc.assert(
+        fc.property(text, fc.array(fc.nat(127), { maxLength: 4 }), (tokens, cuts) => {
+          const [whole] = backend.embed([tokens]) as [Float32Array];
+          const borders = [0, ...new Set(cuts.filter((cut) => cut > 0 && cut < tokens.length).sort((a, b) => a - b)), tokens.length];
+          const pieces = borders.slice(1).map((to, i) => {
+            backend.embed([Int32Array.of(5, 6, 7)]); // what comes between two pieces changes nothing
+            return backend.readPiece(tokens, { from: borders[i] as number, to });
+          });
+          expect(pieces.slice(0, -1).every((vector) => vector === undefined)).toBe(true);
+          expect(distance(pieces.at(-1) as Float32Array, whole)).toBeLessThanOrEqual(1e-6);
+        }),
+        { numRuns: 25 },
+      );
+      const long = new Int32Array(256).fill(40);
+      backend.readPiece(long, { from: 0, to: 128 });
+      expect(() => backend.readPiece(long, { from: 100, to: 200 })).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
+      backend.close();
+    }
+  });
+
+  it('gives a text of 1,500 tokens the same vector alone and among others; one beyond 2,048 is refused, or cut and said', {
+    timeout: 60_000,
+  }, async () => {
+    const model = writeTinyLlama(join(folder, 'far.gguf'), { type: 'f16', contextTokens: 8192 });
+    const { engine } = engineWith(LlamaEmbeddingBackend.open({ model: { ...model, pooling: 'mean' }, threads: 1 }));
+    const ask = async (texts: readonly string[], truncate = false) =>
+      engine.embed({ requestId: 'e', model: 'default', texts, truncate }, signal);
+    const letters = longText(2000).replaceAll(' ', ''); // a token each
+    const text = letters.slice(0, 1500);
+    const [alone, short] = [await ask([text]), await ask(['sea'])];
+    const among = await ask(['sea', text, 'ship '.repeat(10), text.slice(1)]);
+    expect(alone.promptTokens).toBe(1500);
+    expect(distance(among.vectors[1] as number[], alone.vectors[0] as number[])).toBeLessThanOrEqual(1e-6);
+    expect(distance(among.vectors[0] as number[], short.vectors[0] as number[])).toBeLessThanOrEqual(1e-6);
+    const long = letters.slice(0, 2100);
+    await expect(ask([long])).rejects.toMatchObject({
+      code: 'CONTEXT_LENGTH_EXCEEDED',
+      data: { promptTokens: 2100, contextTokensMax: 2048 },
+    });
+    expect(await ask([long], true)).toMatchObject({ promptTokens: 2048, tokensLeftOut: [52] });
+    await engine.close(new Error('over'));
   });
 });
