@@ -15,6 +15,7 @@ import { NodeRandom, PinoLogger, PrometheusMetrics } from '../platform/node/inde
 import { EnginePool } from './EnginePool.js';
 import { estimateConfigMemory } from './estimateConfigMemory.js';
 import { type EngineOptions, engineOptions } from './options.js';
+import { planMachineMemory } from './planMachineMemory.js';
 import type { ServedModel } from './ServedModel.js';
 
 const { signal } = new AbortController();
@@ -148,7 +149,7 @@ describe('EnginePool (R18)', () => {
       launcher: watch.wrap(wrap(launcher)),
       config,
       served: models,
-      memory: { read: () => freeBytes && { bytes: freeBytes(), bound: 'the machine' } },
+      memory: { read: () => freeBytes && { bytes: freeBytes(), totalBytes: 16e9, bound: 'the machine' } },
       describe: describeModel,
       options: engineOptions.parse({ ...given.options }),
       clock,
@@ -264,6 +265,34 @@ describe('EnginePool (R18)', () => {
     await ask('a');
     await expect(ask('large')).rejects.toMatchObject({ code: 'MODEL_TOO_LARGE', httpStatus: 507, retryable: false });
     expect(watch.history).toEqual(['+toy-chat', '+a']);
+  });
+
+  it('of a machine that was divided: shards that load at one moment do not count on the same bytes, and say what was promised', async () => {
+    const shards = 3;
+    const own = estimateConfigMemory(config, describeModel);
+    const { eachBytes, weightsBytes } = planMachineMemory({ shards, own, freeBytes: 0 });
+    // Room for two more models, however many shards see it free.
+    const freeBytes = weightsBytes + shards * eachBytes + 2 * chatBytes;
+    const { budgetBytes: memoryBudgetBytes } = planMachineMemory({ shards, own, freeBytes });
+    const options = { memoryBudgetBytes, machineShare: { shards, freeBytes, totalBytes: 16e9 } };
+    const opened = [];
+    for (let i = 0; i < shards; i++) opened.push({ ...(await open([served('a')], { options, freeBytes: () => freeBytes })), watch });
+    const answers = await Promise.allSettled(opened.map(({ ask }) => ask('a')));
+    expect(answers.map((one) => one.status === 'rejected' && one.reason)).toEqual(
+      Array(shards).fill(
+        expect.objectContaining({
+          code: 'MODEL_TOO_LARGE',
+          message: expect.stringMatching(
+            /the memory budget of .* \(as promised to each of 3 shards of a machine that had .* free of 16\.0 GB/,
+          ),
+          data: expect.objectContaining({ neededBytes: chatBytes, promisedBytes: shards * memoryBudgetBytes, totalBytes: 16e9 }),
+        }),
+      ),
+    );
+    for (const each of opened) {
+      each.watch.isStopping = true;
+      await each.pool.stop();
+    }
   });
 
   it('does not start with a budget that does not hold its own models', async () => {

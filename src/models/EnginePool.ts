@@ -82,8 +82,8 @@ export class EnginePool extends SingleAnswers implements ModelService {
     if (memoryBudgetBytes !== undefined && this.#ownBytes() > memoryBudgetBytes)
       throw platformError(
         'MODEL_TOO_LARGE',
-        `the shard's own models need about ${describeBytes(this.#ownBytes())}, its memory budget is ${describeBytes(memoryBudgetBytes)}`,
-        { data: { neededBytes: this.#ownBytes(), budgetBytes: memoryBudgetBytes } },
+        `the shard's own models need about ${describeBytes(this.#ownBytes())}, its memory budget is ${describeBudget(memoryBudgetBytes, this.#parts.options)}`,
+        { data: { neededBytes: this.#ownBytes(), budgetBytes: memoryBudgetBytes, ...promiseOf(this.#parts.options) } },
       );
     await this.#own.start(signal);
   }
@@ -233,7 +233,14 @@ export class EnginePool extends SingleAnswers implements ModelService {
     throw platformError(
       plan.kind === 'busy' ? 'MODEL_MEMORY_BUSY' : 'MODEL_TOO_LARGE',
       `model ${engine.model.name} needs about ${describeBytes(neededBytes)}; ${bound} has ${describeBytes(freeBytes)} left beside ${this.#holders(holds)}`,
-      { data: { neededBytes, freeBytes, ...(plan.kind === 'busy' && { retryAfterSeconds: this.#parts.options.loadingRetrySeconds }) } },
+      {
+        data: {
+          neededBytes,
+          freeBytes,
+          ...promiseOf(this.#parts.options),
+          ...(plan.kind === 'busy' && { retryAfterSeconds: this.#parts.options.loadingRetrySeconds }),
+        },
+      },
     );
   }
 
@@ -253,7 +260,8 @@ export class EnginePool extends SingleAnswers implements ModelService {
     if (free) Object.assign(machine, free, { bytes: free.bytes - sum((one) => one.comingBytes) + sum((one) => one.leavingBytes) });
     if (memoryBudgetBytes === undefined) return machine;
     const left = memoryBudgetBytes - this.#ownBytes() - sum((one) => one.hold?.bytes ?? 0);
-    return left < machine.bytes ? { bytes: left, bound: `the memory budget of ${describeBytes(memoryBudgetBytes)}` } : machine;
+    if (left >= machine.bytes) return machine;
+    return { bytes: left, bound: `the memory budget of ${describeBudget(memoryBudgetBytes, this.#parts.options)}` };
   }
 
   #ownBytes(): number {
@@ -277,6 +285,19 @@ export class EnginePool extends SingleAnswers implements ModelService {
   #tell(change: PoolChange): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+/** Where the budget is a share of a machine: of how much. */
+function describeBudget(bytes: number, { machineShare }: EngineOptions): string {
+  if (machineShare === undefined) return describeBytes(bytes);
+  const { shards, freeBytes, totalBytes } = machineShare;
+  const machine = `${describeBytes(freeBytes)} free of ${describeBytes(totalBytes)} when they started`;
+  return `${describeBytes(bytes)} (as promised to each of ${shards} shards of a machine that had ${machine})`;
+}
+
+function promiseOf({ memoryBudgetBytes, machineShare }: EngineOptions): { readonly promisedBytes?: number; readonly totalBytes?: number } {
+  if (machineShare === undefined || memoryBudgetBytes === undefined) return {};
+  return { promisedBytes: machineShare.shards * memoryBudgetBytes, totalBytes: machineShare.totalBytes };
 }
 
 const kindWords = { chat: 'a chat model', embedding: 'an embedding model' } as const;

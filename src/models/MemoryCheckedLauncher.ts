@@ -19,7 +19,7 @@ export class MemoryCheckedLauncher implements EngineLauncher {
 
   async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
     const { launcher, memory, describe } = this.#parts;
-    checkEngineMemory({ memory: estimateConfigMemory(config, describe), engines: 1, free: memory.read() });
+    checkEngineMemory(estimateConfigMemory(config, describe), memory.read());
     return launcher.launch(config, signal, onProgress);
   }
 }

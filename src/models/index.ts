@@ -1,8 +1,8 @@
 // models: what a shard serves and the life of the engine that serves it. EnginePool is the shard's ModelService.
 
-export { checkEngineMemory } from './checkEngineMemory.js';
 export { type BertFiles, convertBertToGguf } from './convertBertToGguf.js';
 export { describeProgress } from './describeProgress.js';
+export { divideMachineMemory } from './divideMachineMemory.js';
 export { EnginePool, type EnginePoolParts, type PoolChange } from './EnginePool.js';
 export { type EngineChange, EngineSupervisor, type EngineSupervisorParts } from './EngineSupervisor.js';
 export { encodeGguf, type GgufTensorData } from './encodeGguf.js';
@@ -13,6 +13,7 @@ export type { HubModel } from './HubModel.js';
 export { type HubCache, type HubFetch, HubPuller } from './HubPuller.js';
 export { isHubName } from './isHubName.js';
 export type { ImportedModel, KnownModel, ModelKind } from './KnownModel.js';
+export type { MachineShare } from './MachineShare.js';
 export { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
 export type { ModelProgress } from './ModelProgress.js';
 export {
@@ -25,6 +26,7 @@ export type { ModelWork } from './ModelWork.js';
 export { type EngineOptions, engineOptions } from './options.js';
 export type { PinnedModel, PinnedPackage } from './PinnedModel.js';
 export { pinnedModels } from './pinnedModels.js';
+export { planMachineMemory } from './planMachineMemory.js';
 export { readSafetensors, type Safetensors, type Tensor } from './readSafetensors.js';
 export type { ServedModel } from './ServedModel.js';
 export { textTokensOf } from './textTokensOf.js';

@@ -50,6 +50,10 @@ export const engineOptions = z.strictObject({
     .describe(
       "memory that the engines of this shard may hold together by the estimate, the shard's own included, bytes; absent = what is free when one is started",
     ),
+  machineShare: z
+    .strictObject({ shards: z.int().min(1), freeBytes: z.int().min(0), totalBytes: z.int().min(0) })
+    .exactOptional()
+    .describe('what `up` found free on the machine when it divided it into the memory budgets of its shards, bytes; errors say so'),
   idleUnloadMs: z
     .int()
     .min(0)

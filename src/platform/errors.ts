@@ -114,9 +114,9 @@ export const platformErrors = {
     errorNum: 8104,
     retryable: false,
     meaning:
-      'An engine with these models and this context would need more memory than is free, or than the memory budget leaves to it; it was not started.',
+      'An engine with these models and this context would need more memory than is free, or than the memory budget leaves to it, or the shards of a machine would together; it was not started. `neededBytes`, `freeBytes` and, where `up` divided a machine, `promisedBytes` and `totalBytes` say how much.',
     action:
-      'Take a smaller model, fewer --sequences or a shorter --context, a larger --memory-budget, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
+      'Take a smaller model, fewer --shards or --sequences, a shorter --context or --embedding-context, a larger --memory-budget, or free memory; `--no-memory-check` (`engine.checkMemory: false`) starts it all the same.',
   },
   MODEL_LOADING: {
     httpStatus: 503,

@@ -57,7 +57,7 @@ describe('a shard that hangs', () => {
         isJson: true,
         recordFramesFolder: undefined,
       },
-      { ...models, served: [] },
+      { ...models, served: [], memory: undefined },
     );
     const options = shardProcessOptions.parse({ probeIntervalMs: 200, probeTimeoutMs: 500, probesMissedMax: 6 });
     processes = new ShardProcesses({ options, mainPath: 'dist/src/cli/main.js', onEvent: (event) => events.push(event) });

@@ -132,7 +132,10 @@ describe('model files on this machine (R18)', () => {
       ],
       { OSTRAKA_CACHE: folder },
     );
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/64 engines need about \d+\.\d GB .* free: .*\[MODEL_TOO_LARGE\]\n$/)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/64 shards need about \d+\.\d GB .* free of \d+\.\d GB: .*\[MODEL_TOO_LARGE\]\n$/),
+    ]);
     expect(readdirSync(data).filter((name) => name === 'shards')).toEqual([]);
   });
 });

@@ -69,14 +69,13 @@ const processor = (shards: number): Finding => {
 /** By the estimate that engines are refused by; of a model that is neither here nor pinned nothing is known. */
 const memory = async (flags: DoctorFlags, running: RunningCluster | undefined): Promise<Finding> => {
   const needs = await readEngineMemory(flags);
-  const free = new NodeMemoryReader().read() ?? { bytes: freemem(), bound: 'the machine' };
+  const free = new NodeMemoryReader().read() ?? { bytes: freemem(), totalBytes: totalmem(), bound: 'the machine' };
   const isRunning = running !== undefined;
-  if (needs.kind === 'known')
-    return memoryFinding({ shards: flags.shards, engines: needs.engines, free, totalBytes: totalmem(), isRunning });
+  if (needs.kind === 'known') return memoryFinding({ shards: flags.shards, engines: needs.engines, free, isRunning });
   return {
     check: 'memory',
     state: 'warning',
-    found: `${describeBytes(free.bytes)} free of ${describeBytes(totalmem())} (${free.bound}); what the shards want is known once ${needs.model} is here`,
+    found: `${describeBytes(free.bytes)} free of ${describeBytes(free.totalBytes)} (${free.bound}); what the shards want is known once ${needs.model} is here`,
     advice: `\`ostraka model pull ${needs.model}\`, then ask again`,
   };
 };

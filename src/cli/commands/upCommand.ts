@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onAbort, sha256Hex, utf8 } from '../../base/index.js';
-import { locateLlamaLibraries } from '../../platform/node/index.js';
+import { locateLlamaLibraries, NodeMemoryReader, readModelDescription } from '../../platform/node/index.js';
 import { cliError } from '../errors.js';
 import { ModelUses } from '../ModelUses.js';
 import { packageFolder } from '../packageFolder.js';
 import { resolveModel } from '../resolveModel.js';
 import { announceStop } from '../up/announceStop.js';
-import { checkMemory } from '../up/checkMemory.js';
 import { claimPlace } from '../up/claimPlace.js';
 import { loadSample } from '../up/loadSample.js';
 import type { ModelFile } from '../up/ModelFile.js';
@@ -15,6 +14,7 @@ import { prepareShards, type UpModels } from '../up/prepareShards.js';
 import { resolveServed } from '../up/resolveServed.js';
 import { type ReadyShard, type ShardEvent, ShardProcesses } from '../up/ShardProcesses.js';
 import { shardProcessOptions } from '../up/shardProcessOptions.js';
+import { shareMemory } from '../up/shareMemory.js';
 import type { UpOptions } from '../up/UpOptions.js';
 
 export interface UpFlags {
@@ -88,7 +88,7 @@ export async function upCommand(flags: UpFlags): Promise<void> {
   process.exit(0);
 }
 
-/** Found or fetched; refused where engines with them do not fit into memory. */
+/** Found or fetched; refused where engines with them do not fit into memory, which they share. */
 const localModels = async (options: UpOptions, signal: AbortSignal): Promise<UpModels> => {
   if (options.gpuLayers > 0) locateLlamaLibraries({ usesGpu: true });
   const { hub } = options;
@@ -98,10 +98,11 @@ const localModels = async (options: UpOptions, signal: AbortSignal): Promise<UpM
     ...options.embedding,
   };
   const served = await resolveServed(options.served, { taken: ['default', chat.name, embedding.name], hub, signal });
-  const models = { chat, embedding, served };
-  if (options.checksMemory) checkMemory(options, models);
+  const models = { chat, embedding, served, memory: undefined };
+  const free = options.checksMemory ? new NodeMemoryReader().read() : undefined;
+  const memory = free && shareMemory(options, models, { free, describe: readModelDescription });
   await new ModelUses().claim([chat, embedding, ...served].map(({ path }) => path));
-  return models;
+  return { ...models, memory };
 };
 
 /** No files: the shards ask the server what it has. */
@@ -111,7 +112,7 @@ const remoteModels = ({ openai, model, embeddingModel }: UpOptions): UpModels =>
     path: `openai:${openai?.url}`,
     digest: sha256Hex(utf8.encode(`${openai?.url} ${name}`)),
   });
-  return { chat: of(model), embedding: of(embeddingModel), served: [] };
+  return { chat: of(model), embedding: of(embeddingModel), served: [], memory: undefined };
 };
 
 const toOptions = (flags: UpFlags): UpOptions => ({

@@ -8,6 +8,7 @@ import { writeFileWhole } from '../writeFileWhole.js';
 import type { ModelFile } from './ModelFile.js';
 import { readFigures } from './readFigures.js';
 import type { ServedFile } from './ServedFile.js';
+import type { ShardMemory } from './ShardMemory.js';
 import type { UpOptions } from './UpOptions.js';
 
 /** What the shards of one `up` serve. */
@@ -15,6 +16,8 @@ export interface UpModels {
   readonly chat: ModelFile;
   readonly embedding: ModelFile & UpOptions['embedding'];
   readonly served: readonly ServedFile[];
+  /** Undefined: the shards bound themselves, by what is free or what the options say. */
+  readonly memory: ShardMemory | undefined;
 }
 
 /** One shard that `up` will start. */
@@ -143,6 +146,7 @@ const configOf = (
         checkMemory: options.checksMemory,
         idleUnloadMs: options.idleUnloadMs,
         ...(options.memoryBudgetBytes !== undefined && { memoryBudgetBytes: options.memoryBudgetBytes }),
+        ...given.models.memory,
         ...remoteEngine(options),
       },
       process: {

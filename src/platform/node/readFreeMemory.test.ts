@@ -6,7 +6,7 @@ const of = (files: { readonly [path: string]: string }) => readFreeMemory((path)
 
 describe('readFreeMemory', () => {
   it('is what the machine has available, where nothing else bounds it', () => {
-    const expected = { bytes: 20_000_000 * 1024, bound: 'the machine' };
+    const expected = { bytes: 20_000_000 * 1024, totalBytes: 24_684_332 * 1024, bound: 'the machine' };
     expect(of({ '/proc/meminfo': meminfo })).toEqual(expected);
     expect(of({ '/proc/meminfo': meminfo, '/proc/self/cgroup': '0::/\n', '/sys/fs/cgroup/memory.max': 'max\n' })).toEqual(expected);
   });
@@ -21,7 +21,7 @@ describe('readFreeMemory', () => {
       '/sys/fs/cgroup/a/memory.current': '2500000000\n',
       '/sys/fs/cgroup/a/memory.stat': 'anon 5\ninactive_file 400000000\nactive_file 9\n',
     };
-    expect(of(files)).toEqual({ bytes: 900_000_000, bound: 'the container' });
+    expect(of(files)).toEqual({ bytes: 900_000_000, totalBytes: 3_000_000_000, bound: 'the container' });
   });
 
   it('knows groups of the first version, and a container whose group is mounted as the root', () => {
@@ -31,7 +31,7 @@ describe('readFreeMemory', () => {
       '/sys/fs/cgroup/memory/memory.limit_in_bytes': '2000000000\n',
       '/sys/fs/cgroup/memory/memory.usage_in_bytes': '2100000000\n',
     };
-    expect(of(files)).toEqual({ bytes: 0, bound: 'the container' });
+    expect(of(files)).toEqual({ bytes: 0, totalBytes: 2_000_000_000, bound: 'the container' });
   });
 
   it('is not known where the system does not tell', () => {

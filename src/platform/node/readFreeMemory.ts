@@ -20,15 +20,15 @@ const depthMax = 32;
  * counted as free. `readText` gives undefined for a file that is not there. Undefined where /proc/meminfo is not.
  */
 export function readFreeMemory(readText: ReadText): FreeMemory | undefined {
-  const kilobytes = numberIn(readText('/proc/meminfo'), /^MemAvailable:\s+(\d+) kB$/m);
-  if (kilobytes === undefined) return undefined;
+  const kilobytes = (name: string): number | undefined => numberIn(readText('/proc/meminfo'), new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'));
+  const [available, total] = [kilobytes('MemAvailable'), kilobytes('MemTotal')];
+  if (available === undefined || total === undefined) return undefined;
   const groups = readText('/proc/self/cgroup') ?? '';
   const bounds = versions.flatMap((version) =>
-    foldersOf(version.line.exec(groups)?.[1]).map((folder) => freeIn(`${version.root}${folder}`, version, readText)),
+    foldersOf(version.line.exec(groups)?.[1]).flatMap((folder) => freeIn(`${version.root}${folder}`, version, readText) ?? []),
   );
-  const least = Math.min(...bounds.filter((bytes) => bytes !== undefined));
-  const machine = kilobytes * 1024;
-  return least < machine ? { bytes: least, bound: 'the container' } : { bytes: machine, bound: 'the machine' };
+  const machine = { bytes: available * 1024, totalBytes: total * 1024, bound: 'the machine' };
+  return bounds.reduce((least, one) => (one.bytes < least.bytes ? one : least), machine);
 }
 
 /** A group and those above it: each may have a limit. Inside a container its own group is often mounted as the root. */
@@ -43,12 +43,12 @@ const foldersOf = (group: string | undefined): readonly string[] => {
   );
 };
 
-const freeIn = (folder: string, version: (typeof versions)[number], readText: ReadText): number | undefined => {
+const freeIn = (folder: string, version: (typeof versions)[number], readText: ReadText): FreeMemory | undefined => {
   const limit = numberIn(readText(`${folder}/${version.limit}`), /^(\d+)\s*$/);
   const used = numberIn(readText(`${folder}/${version.used}`), /^(\d+)\s*$/);
   if (limit === undefined || used === undefined) return undefined;
   const idle = numberIn(readText(`${folder}/memory.stat`), version.idle) ?? 0;
-  return Math.max(0, limit - used + idle);
+  return { bytes: Math.max(0, limit - used + idle), totalBytes: limit, bound: 'the container' };
 };
 
 const numberIn = (text: string | undefined, form: RegExp): number | undefined => {
