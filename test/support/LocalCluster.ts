@@ -22,7 +22,7 @@ export class LocalCluster {
   readonly readyMs: number;
   shards: readonly ClusterShard[];
   readonly events: ClusterEvent[] = [];
-  readonly stderr: string[] = [];
+  readonly stderr: readonly string[];
   readonly #process: ChildProcess;
 
   private constructor(parts: {
@@ -31,12 +31,14 @@ export class LocalCluster {
     process: ChildProcess;
     shards: readonly ClusterShard[];
     readyMs: number;
+    stderr: readonly string[];
   }) {
     this.dataFolder = parts.dataFolder;
     this.port = parts.port;
     this.#process = parts.process;
     this.shards = parts.shards;
     this.readyMs = parts.readyMs;
+    this.stderr = parts.stderr;
   }
 
   static async start(options: {
@@ -44,6 +46,7 @@ export class LocalCluster {
     readonly args?: readonly string[];
     readonly dataFolder?: string;
     readonly port?: number;
+    readonly environment?: { readonly [name: string]: string };
   }): Promise<LocalCluster> {
     const shards = options.shards ?? 3;
     const port = options.port ?? (await freePortBlock(shards));
@@ -63,7 +66,7 @@ export class LocalCluster {
         dataFolder,
         ...(options.args ?? []),
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.environment } },
     );
     const stderr: string[] = [];
     child.stderr.setEncoding('utf8').on('data', (text: string) => stderr.push(text));
@@ -79,6 +82,7 @@ export class LocalCluster {
             process: child,
             shards: message.shards ?? [],
             readyMs: performance.now() - startedMs,
+            stderr,
           });
           resolve(cluster);
         } else cluster?.events.push(message);
