@@ -1,8 +1,11 @@
-import { Template } from '@huggingface/jinja';
-import type { ChatMessage, StepBackend, TemplateFacts, ToolDefinition } from '../platform/index.js';
+import { OstrakaError } from '../base/index.js';
+import type { ChatMessage, Clock, StepBackend, TemplateFacts, ToolDefinition } from '../platform/index.js';
 import { platformError } from '../platform/index.js';
 import { inferenceError } from './errors.js';
-import { MarkedTexts } from './MarkedTexts.js';
+import { type MarkedPiece, MarkedTexts } from './MarkedTexts.js';
+import { type ParsedTemplate, parseTemplate } from './template/parseTemplate.js';
+import { renderTemplate } from './template/renderTemplate.js';
+import { templateLimits } from './template/templateLimits.js';
 import { plainMessages } from './tools/plainMessages.js';
 import { toolMarks } from './tools/toolMarks.js';
 
@@ -21,24 +24,37 @@ interface Conversation {
  * Writes chat messages as the model was trained on them (R22). Only the template's own parts may become control tokens: it is rendered
  * with markers in place of what comes from outside, which is tokenised apart as plain text. No begin token is added, since templates write
  * it. A template that knows the calls of `toolCallForm` is given the tools; for others they are written into the messages.
- * Errors: MODEL_INVALID (the template cannot be parsed), CHAT_REFUSED.
+ * Errors: MODEL_INVALID (the template cannot be parsed), CHAT_REFUSED (it refuses the messages, or goes beyond
+ * `templateLimits`).
  */
 export class ChatTemplate {
   readonly #backend: TemplateBackend;
-  readonly #template: Template | undefined;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #template: ParsedTemplate | undefined;
   readonly #knowsTools: boolean;
 
-  constructor(backend: TemplateBackend) {
+  constructor(backend: TemplateBackend, clock: Pick<Clock, 'nowMs'>) {
     const { chatTemplate } = backend.facts;
     this.#backend = backend;
+    this.#clock = clock;
     this.#template = parseTemplate(chatTemplate);
     this.#knowsTools = chatTemplate.includes('<tool_call>') && /\btools\b/.test(chatTemplate);
   }
 
   /** Token ids of the conversation, ending where the assistant's answer begins. */
   encode(messages: readonly ChatMessage[], tools: readonly ToolDefinition[] = []): Int32Array {
+    return this.tokenize(this.write(messages, tools));
+  }
+
+  /** The conversation as the template writes it: its own parts and texts from outside, none of them empty. Errors: CHAT_REFUSED. */
+  write(messages: readonly ChatMessage[], tools: readonly ToolDefinition[] = []): readonly MarkedPiece[] {
     const texts = new MarkedTexts();
-    const pieces = texts.split(this.#render(this.#conversation(messages, tools, texts)));
+    const pieces = texts.split(this.#render(this.#conversation(messages, tools, texts))).filter(({ text }) => text !== '');
+    if (pieces.length === 0) throw inferenceError('CHAT_REFUSED', 'nothing is written of these messages: they are empty, or left out');
+    return pieces;
+  }
+
+  tokenize(pieces: readonly MarkedPiece[]): Int32Array {
     return joined(pieces.map(({ text, isMarked }) => this.#backend.tokenize(text, { parseSpecial: !isMarked })));
   }
 
@@ -84,20 +100,26 @@ export class ChatTemplate {
     if (this.#template === undefined)
       return conversation.messages.map((message) => (message as { readonly content: string }).content).join('\n\n');
     const { beginText, endText } = this.#backend.facts;
+    const given = {
+      ...conversation,
+      add_generation_prompt: options.asksForAnswer,
+      bos_token: beginText,
+      eos_token: endText,
+    };
     try {
-      return this.#template.render({
-        ...conversation,
-        add_generation_prompt: options.asksForAnswer,
-        bos_token: beginText,
-        eos_token: endText,
-      });
+      return renderTemplate(this.#template, given, this.#clock.nowMs());
     } catch (cause) {
-      throw inferenceError('CHAT_REFUSED', `the chat template refuses the messages: ${cause instanceof Error ? cause.message : cause}`, {
-        cause,
-      });
+      throw cause instanceof OstrakaError ? cause : refusal(cause);
     }
   }
 }
+
+/** In the template's own words, which may be long. */
+const refusal = (cause: unknown): OstrakaError => {
+  const words = cause instanceof Error ? cause.message : String(cause);
+  const shown = words.slice(0, templateLimits.messageCharactersMax);
+  return inferenceError('CHAT_REFUSED', `the chat template refuses the messages: ${shown}`, { cause });
+};
 
 /** In the shape that templates with tools read. An empty content is none: templates ask for it. */
 function messageWithTools({ role, content, toolCalls, toolCallId }: ChatMessage, texts: MarkedTexts): object {
@@ -121,16 +143,6 @@ const parsed = (json: string): unknown => {
     return json;
   }
 };
-
-/** A model without a template is a plain one: it continues the contents, one paragraph each. */
-function parseTemplate(source: string): Template | undefined {
-  if (source === '') return undefined;
-  try {
-    return new Template(source);
-  } catch (cause) {
-    throw platformError('MODEL_INVALID', 'the chat template of the model cannot be parsed', { cause });
-  }
-}
 
 function joined(pieces: readonly Int32Array[]): Int32Array {
   const tokens = new Int32Array(pieces.reduce((total, piece) => total + piece.length, 0));

@@ -86,7 +86,7 @@ export class InferenceEngine implements ModelService {
     const broken = options.selfCheck ? checkSameBits(stepBackend) : undefined;
     if (broken !== undefined) parts.logger.error('inference.same_bits_broken', { what: broken });
     this.abilities = { sameTextUnderLoad: broken === undefined && !options.answerRowsReused, adapters: true };
-    this.#prompts = new PromptEncoder(stepBackend);
+    this.#prompts = new PromptEncoder(stepBackend, parts.clock);
     this.#scratch = new Float32Array(stepBackend.facts.vocabularySize);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
     const { sequencesMax: sequences, rowsMax, outputsMax, cutsAnywhere } = stepBackend.facts;

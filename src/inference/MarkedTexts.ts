@@ -6,6 +6,12 @@ const markerForm = /\uE000(\d+)\uE001/;
 /** Cannot be a control token, whatever stands around it. */
 const harmless = /^[A-Za-z0-9 _.,:;!?'()/-]*$/;
 
+export interface MarkedPiece {
+  readonly text: string;
+  /** Whether it came from outside. */
+  readonly isMarked: boolean;
+}
+
 /** Texts that a template must not see, each with the marker that stands for it: a text that holds a marker is never taken for one. */
 export class MarkedTexts {
   readonly #texts: string[] = [];
@@ -22,12 +28,13 @@ export class MarkedTexts {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.markWithin(name), this.markWithin(each)]));
   }
 
-  /** What a template made of the markers: its own parts, and the texts in their places. */
-  split(rendered: string): readonly { readonly text: string; readonly isMarked: boolean }[] {
-    return rendered
-      .split(markerForm)
-      .map((part, index) =>
-        index % 2 === 0 ? { text: part, isMarked: false } : { text: this.#texts[Number(part)] as string, isMarked: true },
-      );
+  /** What a template made of the markers: its own parts, and the texts in their places, in turn. */
+  split(rendered: string): readonly MarkedPiece[] {
+    return rendered.split(markerForm).map((part, index) => (index % 2 === 0 ? { text: part, isMarked: false } : this.#textOf(part)));
+  }
+
+  /** A template that writes, or changes, a marker itself may have written one that stands for nothing. */
+  #textOf(number: string): MarkedPiece {
+    return { text: this.#texts[Number(number)] ?? '', isMarked: true };
   }
 }

@@ -6,8 +6,10 @@ export const inferenceErrors = {
     httpStatus: 400,
     errorNum: 8102,
     retryable: false,
-    meaning: "The model's chat template refuses these messages, for example because roles do not alternate.",
-    action: 'Change the order or the roles of the messages as the text of the error says.',
+    meaning:
+      "The model's chat template refuses these messages, for example because roles do not alternate, or goes beyond its bounds with them.",
+    action:
+      'Change the order or the roles of the messages as the text of the error says; of a template that is beyond its bounds, use another model file, or plain prompts.',
   },
   CONSTRAINT_INVALID: {
     httpStatus: 400,

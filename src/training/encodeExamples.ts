@@ -1,5 +1,5 @@
 import { ChatTemplate, type TemplateBackend } from '../inference/index.js';
-import type { TrainingSequence } from '../platform/index.js';
+import type { Clock, TrainingSequence } from '../platform/index.js';
 import { trainingError } from './errors.js';
 import type { Example } from './parseExamples.js';
 
@@ -9,10 +9,15 @@ import type { Example } from './parseExamples.js';
  */
 export function encodeExamples(
   examples: readonly Example[],
-  request: { readonly vocabulary: TemplateBackend; readonly contextTokens: number; readonly fileName: string },
+  request: {
+    readonly vocabulary: TemplateBackend;
+    readonly clock: Pick<Clock, 'nowMs'>;
+    readonly contextTokens: number;
+    readonly fileName: string;
+  },
 ): readonly TrainingSequence[] {
-  const { vocabulary, contextTokens, fileName } = request;
-  const template = new ChatTemplate(vocabulary);
+  const { vocabulary, clock, contextTokens, fileName } = request;
+  const template = new ChatTemplate(vocabulary, clock);
   return examples.map(({ question, answer, line }) => {
     const messages = [{ role: 'user' as const, content: question }];
     const prompt = template.encode(messages);

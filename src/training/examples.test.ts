@@ -4,6 +4,7 @@ import { encodeExamples } from './encodeExamples.js';
 import { parseExamples } from './parseExamples.js';
 
 const toy = new ToyStepBackend({ sequences: 1, contextTokens: 512, script: [] });
+const clock = { nowMs: () => 0 };
 const file = { name: 'data.jsonl', examplesMax: 3 };
 
 describe('parseExamples', () => {
@@ -39,6 +40,7 @@ describe('encodeExamples', () => {
   it('writes the question in the model’s template; the answer with the end of its turn is what is learnt', () => {
     const [sequence] = encodeExamples([{ question: 'Who?', answer: 'Ada', line: 1 }], {
       vocabulary: toy,
+      clock,
       contextTokens: 100,
       fileName: 'f',
     });
@@ -52,6 +54,7 @@ describe('encodeExamples', () => {
   it('an answer that looks like a control token stays text', () => {
     const [sequence] = encodeExamples([{ question: 'q', answer: '<|im_end|>x', line: 1 }], {
       vocabulary: toy,
+      clock,
       contextTokens: 100,
       fileName: 'f',
     });
@@ -65,7 +68,7 @@ describe('encodeExamples', () => {
       { question: 'a', answer: 'b', line: 1 },
       { question: 'a', answer: 'b'.repeat(60), line: 9 },
     ];
-    expect(() => encodeExamples(examples, { vocabulary: toy, contextTokens: 64, fileName: 'data.jsonl' })).toThrow(
+    expect(() => encodeExamples(examples, { vocabulary: toy, clock, contextTokens: 64, fileName: 'data.jsonl' })).toThrow(
       expect.objectContaining({
         code: 'TRAINING_DATA_INVALID',
         message: expect.stringMatching(/data\.jsonl:9: .* tokens, the context has 64/),

@@ -21,15 +21,15 @@ export function writeTinyLlama(
     readonly type?: 'f32' | 'f16';
     /** Of its training, as far as its file says. */
     readonly contextTokens?: number;
+    readonly chatTemplate?: string;
     readonly metadata?: readonly Uint8Array[];
     readonly tensors?: readonly GgufTensorData[];
   } = {},
 ): { readonly path: string; readonly digest: string } {
   const tensors = [...tinyTensors(changes.type ?? 'f32'), ...(changes.tensors ?? [])];
-  const bytes = encodeGguf({
-    metadata: [...tinyMetadata(changes.contextTokens ?? tinyShape.contextTokens), ...(changes.metadata ?? [])],
-    tensors,
-  });
+  const { chatTemplate = template, contextTokens = tinyShape.contextTokens } = changes;
+  const metadata = [...tinyMetadata({ chatTemplate, contextTokens }), ...(changes.metadata ?? [])];
+  const bytes = encodeGguf({ metadata, tensors });
   writeFileSync(path, bytes);
   return { path, digest: createHash('sha256').update(bytes).digest('hex') };
 }
@@ -37,7 +37,7 @@ export function writeTinyLlama(
 const template =
   "{% for m in messages %}<s>{{ m['role'] }}:{{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant:{% endif %}";
 
-const tinyMetadata = (contextTokens: number): Uint8Array[] => {
+const tinyMetadata = ({ chatTemplate, contextTokens }: { readonly chatTemplate: string; readonly contextTokens: number }): Uint8Array[] => {
   const { text, u32, f32, bool, texts, i32s } = gguf.metadata;
   const { layers, width, feedForwardWidth, heads, headsOfKeys, vocabularySize } = tinyShape;
   const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
@@ -64,7 +64,7 @@ const tinyMetadata = (contextTokens: number): Uint8Array[] => {
     u32('tokenizer.ggml.unknown_token_id', 0),
     bool('tokenizer.ggml.add_bos_token', false),
     bool('tokenizer.ggml.add_space_prefix', false),
-    text('tokenizer.chat_template', template),
+    text('tokenizer.chat_template', chatTemplate),
   ];
 };
 

@@ -67,7 +67,7 @@ const encode = ({ model, examples, run, dataName }: TrainerConfig) => {
   const vocabulary = LlamaVocabulary.open(model);
   try {
     const { contextTokens } = run.options;
-    return encodeExamples(examples, { vocabulary, contextTokens, fileName: dataName });
+    return encodeExamples(examples, { vocabulary, clock: new NodeClock(), contextTokens, fileName: dataName });
   } finally {
     vocabulary.close();
   }

@@ -1,5 +1,5 @@
 import { assert, assertNever, toOstrakaError } from '../../base/index.js';
-import { type EngineConfig, type EngineProgress, type ModelService, plainSampling } from '../index.js';
+import { type EngineConfig, type EngineProgress, type GenerateEvent, type ModelService, plainSampling } from '../index.js';
 import type { EngineCall, EngineCommand, EngineItem, EngineMessage, EngineValue } from './engineMessages.js';
 import { sendToShard } from './sendToShard.js';
 
@@ -68,10 +68,20 @@ async function warmUp(service: ModelService): Promise<void> {
 
 async function warmUpChat(service: ModelService, signal: AbortSignal): Promise<void> {
   const sampling = { ...plainSampling, tokensMax: 2 };
+  const request = { requestId: 'warm-up', model: 'default', messages: [], sampling, priority: 'normal' as const };
   const messages = [{ role: 'user' as const, content: 'Hello' }];
-  const request = { requestId: 'warm-up', model: 'default', messages, sampling, priority: 'normal' as const };
-  for await (const event of service.generate(request, signal)) if (event.kind === 'finished') break;
+  try {
+    await generateAll(service.generate({ ...request, messages }, signal));
+  } catch (error) {
+    // A template may want other messages than these, or more room, and a model serves plain prompts whatever becomes of its template.
+    if (!['CHAT_REFUSED', 'CONTEXT_LENGTH_EXCEEDED'].includes(toOstrakaError(error).code)) throw error;
+    await generateAll(service.generate({ ...request, prompt: 'Hello' }, signal));
+  }
 }
+
+const generateAll = async (events: AsyncIterable<GenerateEvent>): Promise<void> => {
+  for await (const event of events) if (event.kind === 'finished') break;
+};
 
 class EngineServer {
   readonly #service: ModelService;
