@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -21,6 +22,8 @@ describe('adapter files on disk', () => {
     for (const path of ['allowed/a.gguf', 'allowed/sub/b.gguf', 'outside.gguf', 'allowed-not/c.gguf'])
       writeFileSync(join(root, path), text);
     writeFileSync(join(folder, 'empty.gguf'), '');
+    writeFileSync(join(folder, 'piped.gguf'), text);
+    execFileSync('mkfifo', [join(folder, 'pipe'), join(folder, 'piped.gguf.evaluation.json')]);
     symlinkSync(join(root, 'outside.gguf'), join(folder, 'link.gguf'));
     symlinkSync(join(folder, 'a.gguf'), join(folder, 'inner.gguf'));
     symlinkSync(root, join(folder, 'up'));
@@ -66,6 +69,8 @@ describe('adapter files on disk', () => {
     ['missing.gguf', /ENOENT/],
     ['sub', /no plain file/],
     ['socket', /no plain file/],
+    ['pipe', /no plain file/],
+    ['piped.gguf', /piped\.gguf\.evaluation\.json is no plain file/],
     ['empty.gguf', /it is empty/],
   ])('refuses %s', async (path, message) => {
     await expect(open({ folder }).describe(path)).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -42,6 +42,17 @@ describe('the models of a user on disk (R18)', () => {
   ])('refuses %s and leaves nothing behind', async (_, wrong, reason) => {
     writeFileSync(file, wrong);
     await expect(bring(file)).rejects.toMatchObject({ code: 'MODEL_INVALID', message: expect.stringMatching(reason) });
+    expect(readdirSync(join(folder, 'models'))).toEqual([]);
+  });
+
+  it.each(['pipe', 'endless', 'folder'])('copies nothing where no plain file is: %s', async (name) => {
+    spawnSync('mkfifo', [join(folder, 'pipe')]);
+    symlinkSync('/dev/zero', join(folder, 'endless'));
+    mkdirSync(join(folder, 'folder'));
+    await expect(bring(join(folder, name))).rejects.toMatchObject({
+      code: 'MODEL_INVALID',
+      message: expect.stringContaining('no plain file'),
+    });
     expect(readdirSync(join(folder, 'models'))).toEqual([]);
   });
 

@@ -12,7 +12,14 @@ import {
   type PinnedModel,
 } from '../models/index.js';
 import { platformError } from '../platform/index.js';
-import { checkModelFile, fetchWheel, hashFile, type QuantizationType, quantizationTypes } from '../platform/node/index.js';
+import {
+  checkModelFile,
+  fetchWheel,
+  hashFile,
+  type QuantizationType,
+  quantizationTypes,
+  readModelDescription,
+} from '../platform/node/index.js';
 import { cacheFolder } from './cacheFolder.js';
 import { isLockHeld } from './FolderLock.js';
 import { freeBytesOf } from './freeBytesOf.js';
@@ -78,6 +85,7 @@ export class DiskModelCache implements ModelCache {
   async keep(request: { readonly from: string; readonly name: string } & ModelWork): Promise<ImportedModel> {
     const { from, name } = request;
     return this.#inNewFolder(async (folder) => {
+      readModelDescription(from); // what is no model is not copied: it may be a device that never ends
       const copy = join(folder, 'model.gguf');
       await copyWithProgress(copy, request);
       const refuse = (reason: string, cause?: unknown) => platformError('MODEL_INVALID', `model ${from}: ${reason}`, { cause });

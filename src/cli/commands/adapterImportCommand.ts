@@ -1,10 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { sha256Hex } from '../../base/index.js';
 import { readSafetensors } from '../../models/index.js';
 import { describeModelFile, readBaseFingerprint, writeFileAtomic } from '../../platform/node/index.js';
 import { convertPeft, encodeAdapter } from '../../training/index.js';
 import { cliError } from '../errors.js';
+import { readPlainFile } from '../readPlainFile.js';
 import { resolveModel } from '../resolveModel.js';
 import { chooseOutFile } from '../training/chooseOutFile.js';
 
@@ -49,14 +50,10 @@ const locate = async (source: string): Promise<{ readonly config: string; readon
   return { config: join(folder, 'adapter_config.json'), tensors: facts.isDirectory() ? join(folder, 'adapter_model.safetensors') : path };
 };
 
-const readBounded = async (path: string, bytesMax: number): Promise<Uint8Array> => {
-  const refuse = (error: Error) => {
+const readBounded = (path: string, bytesMax: number): Promise<Uint8Array> =>
+  readPlainFile(path, bytesMax).catch((error: Error) => {
     throw cliError('USAGE', `cannot read ${path}: ${error.message}`, { cause: error });
-  };
-  const { size } = await stat(path).catch(refuse);
-  if (size > bytesMax) throw cliError('USAGE', `${path} has ${size} bytes, the limit is ${bytesMax}`);
-  return readFile(path).catch(refuse);
-};
+  });
 
 const parseConfig = (bytes: Uint8Array, path: string): unknown => {
   try {

@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { cliError } from '../errors.js';
+import { readPlainFile } from '../readPlainFile.js';
+
+const evaluationBytesMax = 1_048_576;
 
 const evaluation = z.looseObject({
   accuracyDelta: z.number().min(-1).max(1),
@@ -28,12 +30,12 @@ const declared = {
  */
 export async function readFigures(file: string, digest: string) {
   const path = `${file}.evaluation.json`;
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readPlainFile(path, evaluationBytesMax).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (text === undefined) return declared;
-  const parsed = evaluation.safeParse(parseJson(text));
+  if (bytes === undefined) return declared;
+  const parsed = evaluation.safeParse(parseJson(bytes.toString('utf8')));
   if (!parsed.success)
     throw cliError('CONFIG_INVALID', `${path}: ${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
   if (parsed.data.adapterDigest !== digest)

@@ -4,6 +4,7 @@ import type { OstrakaError } from '../../../base/index.js';
 import type { ModelDescription } from '../../index.js';
 import { checkGguf } from './checkGguf.js';
 import { describeGguf } from './describeGguf.js';
+import { GgufFault } from './GgufFault.js';
 import { type GgufContents, readGguf } from './readGguf.js';
 import { readModelFile } from './readModelFile.js';
 
@@ -37,18 +38,19 @@ export function checkModelFile(
     checkGguf(facts);
     options.check?.(facts);
     const description = describeGguf(facts);
-    return { type: description.type, digest: digestOf(file, (bytes) => options.onShare?.(bytes / facts.fileBytes)), facts, description };
+    return { type: description.type, digest: digestOf(file, facts.fileBytes, options.onShare), facts, description };
   });
 }
 
-function digestOf(file: number, onBytes: (done: number) => void): string {
+function digestOf(file: number, bytes: number, onShare: (share: number) => void = () => undefined): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(chunkBytes);
-  for (let position = 0; ; ) {
-    const read = readSync(file, chunk, 0, chunkBytes, position);
-    if (read === 0) return hash.digest('hex');
+  for (let position = 0; position < bytes; ) {
+    const read = readSync(file, chunk, 0, Math.min(chunkBytes, bytes - position), position);
+    if (read === 0) throw new GgufFault('the file became shorter while it was read');
     hash.update(chunk.subarray(0, read));
     position += read;
-    onBytes(position);
+    onShare(position / bytes);
   }
+  return hash.digest('hex');
 }

@@ -1,5 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import type { OstrakaError } from '../../../base/index.js';
+import { openPlainFile } from '../openPlainFile.js';
 import { GgufFault } from './GgufFault.js';
 
 /** Opens a GGUF file for `read`; what goes wrong becomes an error of `refuse`, made for the caller's kind of file. */
@@ -10,9 +11,10 @@ export function readModelFile<Result>(
 ): Result {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    ({ file } = openPlainFile(path));
   } catch (cause) {
-    throw refuse(`the file cannot be opened (${(cause as NodeJS.ErrnoException).code})`, cause);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw refuse(code === undefined ? message : `the file cannot be opened (${code})`, cause);
   }
   try {
     return read(file);
