@@ -14,6 +14,43 @@ stepBackendConformance({
   adapterPath: testAdapters()[0],
 });
 
+it('LlamaStepBackend leaves nothing behind that is no number, also of rows that are taken back, as drafted ones are', () => {
+  const backend = LlamaStepBackend.open({ model: testModels().chat, sequences: 2, contextTokens: 512, threads: 1 });
+  try {
+    const prompt = backend.tokenize('The quick brown fox jumps over the lazy dog and runs away. '.repeat(5), { parseSpecial: false });
+    const compute = (tokens: ArrayLike<number>, from: number): Float32Array => {
+      const rows = Array.from(tokens, (token, index) => ({
+        token,
+        position: from + index,
+        sequence: 0,
+        wantLogits: index === tokens.length - 1,
+      }));
+      backend.decode(rows);
+      return backend.logits(rows.length - 1).slice();
+    };
+    const next = prompt[0] as number;
+    const whole = compute(prompt, 0);
+    const expected = compute([next], prompt.length);
+    backend.truncateSequence(0, prompt.length);
+    const beyond = { path: testAdapters()[0], scale: 1e6 };
+    const { digest } = backend.loadAdapter(beyond);
+    for (const isForgotten of [false, true]) {
+      backend.useAdapter({ digest, scale: beyond.scale });
+      expect(() => compute(prompt.subarray(0, 7), prompt.length)).toThrow(expect.objectContaining({ code: 'ENGINE_STEP_FAILED' }));
+      backend.useAdapter(null);
+      backend.truncateSequence(0, prompt.length);
+      if (isForgotten) {
+        backend.truncateSequence(0, 0);
+        expect(compute(prompt, 0).every((logit, token) => logit === whole[token])).toBe(true);
+      }
+      expect(compute([next], prompt.length).every((logit, token) => logit === expected[token])).toBe(true);
+      backend.truncateSequence(0, prompt.length);
+    }
+  } finally {
+    backend.close();
+  }
+}, 60_000);
+
 describe('LlamaStepBackend refuses model files', () => {
   let folder: string;
   beforeAll(async () => {

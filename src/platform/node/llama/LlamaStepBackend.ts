@@ -48,6 +48,8 @@ export class LlamaStepBackend implements StepBackend {
   readonly #logitsViews = new Map<Pointer, Float32Array>();
   /** Sequences whose cells may hold what is no number: their newest row did not show that all is well. */
   readonly #unproven = new Set<number>();
+  /** Sequences with a row that gave none, be it one that was drafted and is taken back: what is cut off, too, stays in its cells. */
+  readonly #broken = new Set<number>();
   #activeAdapter: AdapterIdentity | null = null;
   #rowsOfLastDecode: readonly BackendRow[] = [];
   /** Logits of rows that were computed one by one, in the place of the library's own. */
@@ -110,7 +112,10 @@ export class LlamaStepBackend implements StepBackend {
   /** A row sees all rows of its sequence: its logits are numbers only where those are. */
   #noteLogits(sequence: number, logits: Float32Array): void {
     if (areNumbers(logits)) this.#unproven.delete(sequence);
-    else this.#unproven.add(sequence);
+    else {
+      this.#unproven.add(sequence);
+      this.#broken.add(sequence);
+    }
   }
 
   #logitsOf(rowIndex: number): Float32Array {
@@ -153,7 +158,8 @@ export class LlamaStepBackend implements StepBackend {
   truncateSequence(sequence: number, fromPosition: number): void {
     this.#checkSequence(sequence);
     assert(Number.isInteger(fromPosition) && fromPosition >= 0, 'a position is a count', { fromPosition });
-    const isSpoilt = fromPosition === 0 && this.#unproven.delete(sequence) && !this.#holdsNumbers(sequence);
+    const isSpoilt =
+      this.#broken.delete(sequence) || (fromPosition === 0 && this.#unproven.delete(sequence) && !this.#holdsNumbers(sequence));
     const removed = this.#model.api.removeFromSequence(this.#memory, sequence, fromPosition, -1);
     if (!removed) throw platformError('ENGINE_STEP_FAILED', `sequence ${sequence} cannot be cut at ${fromPosition}`);
     this.#lengths[sequence] = Math.min(this.#lengths[sequence] as number, fromPosition);
