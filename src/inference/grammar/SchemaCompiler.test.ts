@@ -247,6 +247,19 @@ describe('JSON schema as a constraint', () => {
     expectTaken(merged, ['{}', '{"next":{"next":{}}}'], ['{"next":1}']);
   });
 
+  it('names a reference that leads back to itself, and takes one that leads there through a value', () => {
+    const endless = [
+      { $ref: '#' },
+      { allOf: [{ title: 'again' }, { $ref: '#' }] },
+      { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } },
+      { type: 'object', properties: { next: { $ref: '#/properties/next' } }, required: ['next'] },
+    ];
+    for (const schema of endless)
+      expect(errorOf(schema)).toMatchObject({ code: 'CONSTRAINT_INVALID', message: expect.stringMatching(/\$ref: "#.*" holds only if/) });
+    const twice = { $ref: '#/$defs/a', allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { const: 1, enum: [1, 2] } } };
+    expectTaken(twice, ['1'], ['2']);
+  });
+
   it('refuses each keyword that it does not enforce, with its path, and never ignores one', () => {
     const keywords = ['multipleOf', 'not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'minProperties', 'maxProperties'];
     const others = [
@@ -314,12 +327,15 @@ describe('JSON schema as a constraint', () => {
         { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
       ]),
     );
+    const ways = (count: number) => ({ anyOf: Array.from({ length: count }, (_, index) => ({ minimum: index })) });
     const wide = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`property${index}`, { type: 'integer', minimum: index }]));
     for (const schema of [
       deep,
       { $defs: { ...doubling, d40: {} }, $ref: '#/$defs/d0' },
-      { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' },
       { properties: wide },
+      { allOf: [ways(1500), ways(1500)] },
+      { allOf: [ways(150), ways(150), ways(150)] },
+      { allOf: Array.from({ length: 12 }, () => ways(3)) },
       { type: 'string', maxLength: 10_000_000 },
     ])
       expect(errorOf(schema).code).toBe('CONSTRAINT_TOO_LARGE');

@@ -2,6 +2,7 @@ import { type JsonValue, OstrakaError } from '../../base/index.js';
 import { inferenceError } from '../errors.js';
 import { areDisjoint, typeOfJson } from './areDisjoint.js';
 import type { CompileBudget } from './CompileBudget.js';
+import { choiceOfTexts } from './choiceOfTexts.js';
 import { codePoints } from './codePoints.js';
 import { type Expression, emptyText, expr, nothing, type Rules } from './Expression.js';
 import { formatPatterns } from './formatPatterns.js';
@@ -16,6 +17,8 @@ const many = Number.POSITIVE_INFINITY;
 const { text, sequence, choice, repeat, optional, rule } = expr;
 // A flattened schema costs about so many steps of a budget whose step is 10 ns.
 const flattenSteps = 200;
+/** Of each character of two schemas that are merged: they are written out to be compared. */
+const mergeSteps = 5;
 const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
 
 interface Place {
@@ -124,7 +127,7 @@ export class SchemaCompiler {
       if (type === undefined || !fitting.some((value) => isOf(value, type))) continue;
       throw notSupported(keyword, path, 'beside enum or const');
     }
-    return choice(...fitting.map((value) => text(JSON.stringify(value))));
+    return choiceOfTexts(fitting.map((value) => JSON.stringify(value)));
   }
 
   #typed(type: JsonType, flat: Schema, at: { readonly path: string; readonly name: string }): Expression {
@@ -287,19 +290,24 @@ export class SchemaCompiler {
     return bracketed('[', min === 0 ? optional(all) : all, ']');
   }
 
-  /** Without references and `allOf`; types and values as lists. False: nothing satisfies it. */
-  #flatten({ schema, path }: Place, depth = 0): Schema | false {
-    this.#budget.check('nestingMax', depth);
+  /** Without references and `allOf`; types and values as lists. False: nothing satisfies it. `way`: what leads here, outermost first. */
+  #flatten({ schema, path }: Place, way: readonly string[] = []): Schema | false {
+    this.#budget.check('nestingMax', way.length);
     this.#budget.step(flattenSteps);
     if (typeof schema === 'boolean') return schema ? {} : false;
     if (!isSchema(schema)) throw invalid(path, 'a schema is an object or a boolean');
     checkKeywords(schema, path);
     let flat: Schema = ownKeywords(schema);
     for (const part of this.#partsOf(schema, path)) {
-      const other = this.#flatten(part, depth + 1);
+      if (part.path === schema['$ref'] && way.includes(part.path))
+        throw invalid(path, `$ref: "${part.path}" holds only if it holds, which no value decides`);
+      const other = this.#flatten(part, [...way, part.path]);
       if (other === false) return false;
-      this.#budget.step(JSON.stringify(other).length);
-      flat = mergeSchemas(flat, other, (keyword) => notSupported(keyword, path, 'in two schemas that must hold together'));
+      this.#budget.step(mergeSteps * (JSON.stringify(flat).length + JSON.stringify(other).length));
+      flat = mergeSchemas(flat, other, {
+        refuse: (keyword) => notSupported(keyword, path, 'in two schemas that must hold together'),
+        payForPairs: (count) => this.#budget.step(flattenSteps * count),
+      });
     }
     return isList(flat['type']) && flat['type'].length === 0 ? false : flat;
   }

@@ -3,6 +3,7 @@ import { inferenceError } from '../errors.js';
 import { buildNetwork } from './buildNetwork.js';
 import { CompileBudget } from './CompileBudget.js';
 import { CompiledGrammar } from './CompiledGrammar.js';
+import { choiceOfTexts } from './choiceOfTexts.js';
 import { expr, type Rules } from './Expression.js';
 import type { GrammarSource } from './GrammarSource.js';
 import { jsonRules } from './jsonRules.js';
@@ -52,7 +53,7 @@ function choiceOf(texts: readonly string[]) {
     if (/\p{Surrogate}/u.test(text))
       throw inferenceError('CONSTRAINT_INVALID', `text ${index} of the choice is not Unicode`, { data: { index } });
   }
-  return expr.choice(...texts.map(expr.text));
+  return choiceOfTexts(texts);
 }
 
 function schemasOf(constraint: GrammarSource): readonly JsonValue[] {

@@ -4,9 +4,14 @@ import { isList, isSchema, type JsonType, type Schema } from './schemaKeywords.j
 
 /**
  * The schema that means both of two flat ones (no references, no `allOf`, types and enumerations as lists). `refuse` makes the error for
- * a keyword that cannot be merged.
+ * a keyword that cannot be merged; `payForPairs` is told how many alternatives come of one of these and one of those, before they are made.
  */
-export function mergeSchemas(left: Schema, right: Schema, refuse: (keyword: string) => Error): Schema {
+export function mergeSchemas(
+  left: Schema,
+  right: Schema,
+  { refuse, payForPairs }: { readonly refuse: (keyword: string) => Error; readonly payForPairs: (count: number) => void },
+): Schema {
+  if (isList(left['anyOf']) && isList(right['anyOf'])) payForPairs(left['anyOf'].length * right['anyOf'].length);
   const merged: { [keyword: string]: JsonValue } = { ...left, ...right };
   for (const keyword of Object.keys(right)) {
     const [ours, theirs] = [left[keyword], right[keyword] as JsonValue];
