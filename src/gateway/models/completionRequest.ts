@@ -3,6 +3,7 @@ import { baseError, type JsonValue } from '../../base/index.js';
 import type { SamplingOptions } from '../../platform/index.js';
 import { checkBody } from '../checkBody.js';
 import { gatewayError } from '../errors.js';
+import { listOf } from '../listOf.js';
 import type { CompletionLimits } from './CompletionLimits.js';
 import { checkCount } from './checkCount.js';
 import { checkFields } from './checkFields.js';
@@ -13,7 +14,7 @@ const schema = z.looseObject({
   ...samplingFields.fields,
   ...routeFields.fields,
   model: z.string().min(1).max(256),
-  prompt: z.union([z.string(), z.array(z.string()).min(1)], { error: 'must be a text or several texts' }),
+  prompt: z.union([z.string(), listOf(z.string(), { min: 1 })], { error: 'must be a text or several texts' }),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.int().min(1).nullish(),

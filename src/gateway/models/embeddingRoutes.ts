@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { toBase64 } from '../../base/index.js';
 import type { ClusterModelService } from '../../cooperation/index.js';
 import { checkBody } from '../checkBody.js';
+import { listOf } from '../listOf.js';
 import type { Route } from '../Route.js';
 import { responses } from '../responses.js';
+import { tokenIds } from './tokenIds.js';
 
 const inputOf = (textsMax: number) => {
-  const tokens = z.array(z.int().min(0)).min(1);
-  const several = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(textsMax);
+  const tokens = tokenIds({ min: 1, max: 1_048_576 });
+  const several = <Item extends z.ZodType>(item: Item) => listOf(item, { min: 1, max: textsMax });
   const error = `must be a text, 1 to ${textsMax} texts, the token ids of a text (at least one), or 1 to ${textsMax} lists of them`;
   return z.union([z.string(), several(z.string()), tokens, several(tokens)], { error });
 };

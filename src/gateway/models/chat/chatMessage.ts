@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../../platform/index.js';
+import { listOf } from '../../listOf.js';
 
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
-const content = z.union([z.string(), z.array(textPart).transform((parts) => parts.map(({ text }) => text).join(''))]);
+const content = z.union([z.string(), listOf(textPart).transform((parts) => parts.map(({ text }) => text).join(''))]);
 const id = z.string().min(1).max(256);
 
 const call = z.looseObject({

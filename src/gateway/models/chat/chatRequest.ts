@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonValue } from '../../../base/index.js';
 import { checkBody } from '../../checkBody.js';
 import { gatewayError } from '../../errors.js';
+import { listOf } from '../../listOf.js';
 import type { CompletionLimits } from '../CompletionLimits.js';
 import { checkCount } from '../checkCount.js';
 import { checkFields } from '../checkFields.js';
@@ -19,7 +20,7 @@ const schema = z.looseObject({
   ...routeFields.fields,
   ...toolFields.fields,
   model: z.string().min(1).max(256),
-  messages: z.array(chatMessage).min(1),
+  messages: listOf(chatMessage, { min: 1 }),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.int().min(1).nullish(),

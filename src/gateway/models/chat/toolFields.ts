@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import type { ToolDefinition } from '../../../platform/index.js';
+import { listOf } from '../../listOf.js';
 import { functionTools } from '../functionTools.js';
 import type { ToolChoice } from '../toToolUse.js';
 
 const named = z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) });
 const allowed = z.looseObject({
   type: z.literal('allowed_tools'),
-  allowed_tools: z.looseObject({ mode: functionTools.allowedMode, tools: z.array(named) }),
+  allowed_tools: z.looseObject({ mode: functionTools.allowedMode, tools: listOf(named) }),
 });
 
 /** Tools of a chat completion, and which of them the model may or must call. */
 const fields = {
-  tools: z.array(z.looseObject({ type: z.literal('function'), function: z.strictObject(functionTools.fields) })).nullish(),
+  tools: listOf(z.looseObject({ type: z.literal('function'), function: z.strictObject(functionTools.fields) })).nullish(),
   tool_choice: z.union([functionTools.mode, named, allowed]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
 };

@@ -3,6 +3,7 @@ import { baseError, type JsonValue } from '../../../base/index.js';
 import type { Constraint, ToolDefinition } from '../../../platform/index.js';
 import { checkBody } from '../../checkBody.js';
 import { gatewayError } from '../../errors.js';
+import { listOf } from '../../listOf.js';
 import type { CompletionLimits } from '../CompletionLimits.js';
 import type { ChatAsk } from '../chat/ChatAsk.js';
 import { checkCount } from '../checkCount.js';
@@ -21,17 +22,15 @@ const counted = {
   model: z.string().min(1).max(256),
   messages: messageTurns.schema,
   system: messageTurns.system.nullish(),
-  tools: z
-    .array(
-      z.looseObject({
-        type: z.literal('custom').nullish(),
-        name: toolName,
-        description: z.string().nullish(),
-        input_schema: functionTools.schema,
-        strict: z.boolean().nullish(),
-      }),
-    )
-    .nullish(),
+  tools: listOf(
+    z.looseObject({
+      type: z.literal('custom').nullish(),
+      name: toolName,
+      description: z.string().nullish(),
+      input_schema: functionTools.schema,
+      strict: z.boolean().nullish(),
+    }),
+  ).nullish(),
   tool_choice: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.literal('auto'), ...parallel }),
@@ -71,9 +70,11 @@ export type MessageRequest = ChatAsk;
 export function messageRequest(body: JsonValue, limits: CompletionLimits): MessageRequest {
   const given = checkBody(schema, body);
   checkCount('max_tokens', given.max_tokens, { limits, option: 'answerTokensMax' });
-  const sampling = samplingFields.toSampling({ ...given, stop: given.stop_sequences ?? [] }, given.max_tokens);
+  const ask = toAsk(given, limits);
+  const { temperature, top_p, top_k, seed } = given; // no others were checked: an unknown field may be anything
+  const sampling = samplingFields.toSampling({ temperature, top_p, top_k, seed, stop: given.stop_sequences ?? [] }, given.max_tokens);
   const constraint = toConstraint(given);
-  return { ...toAsk(given, limits), sampling: { ...sampling, ...(constraint && { constraint }) }, stream: given.stream ?? false };
+  return { ...ask, sampling: { ...sampling, ...(constraint && { constraint }) }, stream: given.stream ?? false };
 }
 
 /** Checks a body of which only the tokens are to be counted. */

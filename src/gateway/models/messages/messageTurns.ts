@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../base/index.js';
 import type { ChatMessage } from '../../../platform/index.js';
+import { listOf } from '../../listOf.js';
 
 const text = z.looseObject({ type: z.literal('text'), text: z.string() });
-const texts = z.union([z.string(), z.array(text).transform((blocks) => blocks.map((block) => block.text).join(''))]);
+const texts = z.union([z.string(), listOf(text).transform((blocks) => blocks.map((block) => block.text).join(''))]);
 const id = z.string().min(1).max(256);
 const json = z.custom<JsonValue>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object');
 
@@ -17,11 +18,11 @@ const result = z.looseObject({
 
 const said = z.looseObject({
   role: z.literal('user'),
-  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, result])).min(1)]),
+  content: z.union([z.string(), listOf(z.discriminatedUnion('type', [text, result]), { min: 1 })]),
 });
 const answered = z.looseObject({
   role: z.literal('assistant'),
-  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, use])).min(1)]),
+  content: z.union([z.string(), listOf(z.discriminatedUnion('type', [text, use]), { min: 1 })]),
 });
 
 const turn = z.discriminatedUnion('role', [said, answered]);
@@ -58,4 +59,4 @@ function ofAssistant(content: z.infer<typeof answered>['content']): ChatMessage 
  * Turns of Anthropic's messages: a text each, or blocks of text, tool_use (assistant) and tool_result (user); and the system prompt, a text
  * or blocks of text.
  */
-export const messageTurns = { schema: z.array(turn).min(1), system: texts, toMessages } as const;
+export const messageTurns = { schema: listOf(turn, { min: 1 }), system: texts, toMessages } as const;

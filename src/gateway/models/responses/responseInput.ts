@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../../platform/index.js';
+import { listOf } from '../../listOf.js';
 
 const text = z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() });
-const content = z.union([z.string(), z.array(text).transform((parts) => parts.map((part) => part.text).join(''))]);
+const content = z.union([z.string(), listOf(text).transform((parts) => parts.map((part) => part.text).join(''))]);
 const id = z.string().min(1).max(256);
 
 const message = z.looseObject({
@@ -13,7 +14,7 @@ const message = z.looseObject({
 const call = z.looseObject({ type: z.literal('function_call'), call_id: id, name: z.string().min(1).max(256), arguments: z.string() });
 const output = z.looseObject({ type: z.literal('function_call_output'), call_id: id, output: content });
 
-const schema = z.union([z.string(), z.array(z.union([call, output, message])).min(1)], {
+const schema = z.union([z.string(), listOf(z.union([call, output, message]), { min: 1 })], {
   error: 'must be a text, or a list of messages of text, function_call and function_call_output',
 });
 

@@ -3,6 +3,7 @@ import { baseError, type JsonValue } from '../../../base/index.js';
 import type { Constraint, ToolDefinition } from '../../../platform/index.js';
 import { checkBody } from '../../checkBody.js';
 import { gatewayError } from '../../errors.js';
+import { listOf } from '../../listOf.js';
 import type { CompletionLimits } from '../CompletionLimits.js';
 import type { ChatAsk } from '../chat/ChatAsk.js';
 import { checkCount } from '../checkCount.js';
@@ -16,7 +17,7 @@ import { responseInput } from './responseInput.js';
 
 const { temperature, top_p, top_k, min_p, seed, repetition_penalty } = samplingFields.fields;
 const named = z.looseObject({ type: z.literal('function'), name: z.string() });
-const allowed = z.looseObject({ type: z.literal('allowed_tools'), mode: functionTools.allowedMode, tools: z.array(named) });
+const allowed = z.looseObject({ type: z.literal('allowed_tools'), mode: functionTools.allowedMode, tools: listOf(named) });
 
 const format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -43,7 +44,7 @@ const schema = z.looseObject({
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   max_output_tokens: z.int().min(1).nullish(),
-  tools: z.array(z.strictObject({ type: z.literal('function'), ...functionTools.fields })).nullish(),
+  tools: listOf(z.strictObject({ type: z.literal('function'), ...functionTools.fields })).nullish(),
   tool_choice: z.union([functionTools.mode, named, allowed]).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   text: z.looseObject({ format: format.nullish() }).nullish(),
@@ -53,7 +54,7 @@ const schema = z.looseObject({
   previous_response_id: z.string().nullish(),
   conversation: z.unknown().optional(),
   background: z.boolean().nullish(),
-  include: z.array(z.string()).nullish(),
+  include: listOf(z.string()).nullish(),
   reasoning: z.unknown().optional(),
   stream_options: z.unknown().optional(),
   top_logprobs: z.int().nullish(),
