@@ -1,4 +1,3 @@
-import type { EmbeddingBackend } from '../src/platform/index.js';
 import { LlamaEmbeddingBackend } from '../src/platform/node/index.js';
 import type { BenchResult } from './BenchResult.js';
 import { measured } from './measured.js';
