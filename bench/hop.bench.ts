@@ -2,16 +2,22 @@
 // HTTP/2 with mutual TLS through RemoteExecutor and RpcServer, against the same call to oneself, which goes through the same server
 // without the network; interleaved call by call.
 import { asId, type ShardId } from '../src/base/index.js';
-import { Http2Transport, mintCertificates, NodeClock, NodeRandom, PinoLogger, PrometheusMetrics } from '../src/platform/node/index.js';
-import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../src/rpc/index.js';
+import type { RemoteExecutor } from '../src/rpc/index.js';
 import type { BenchResult } from './BenchResult.js';
 import { measured } from './measured.js';
+import { openPeerPair } from './openPeerPair.js';
 
 const targetMs = 2;
 
 export async function hopBench(options: { readonly quick: boolean }): Promise<BenchResult[]> {
   const { runs, calls } = options.quick ? { runs: 5, calls: 200 } : { runs: 15, calls: 1_000 };
-  const pair = await openPair();
+  const pair = await openPeerPair({
+    methods: {
+      echo: async function* ({ body }) {
+        yield body;
+      },
+    },
+  });
   const added: number[] = [];
   const remote: number[] = [];
   try {
@@ -49,58 +55,4 @@ const measureCalls = async (executor: RemoteExecutor, calls: number) => {
     }
   }
   return times;
-};
-
-const openPair = async () => {
-  const clock = new NodeClock();
-  const random = new NodeRandom();
-  const logger = PinoLogger.open({ level: 'error', destination: 2 });
-  const { authority, shards } = await mintCertificates({ clusterName: 'bench', shardIds: ['a', 'b'], nowMs: Date.now() });
-  const timestamps = { last: () => 0, observe: () => undefined };
-  const open = (id: string) => {
-    const certificate = shards.get(id);
-    const metrics = declareRpcMetrics(new PrometheusMetrics());
-    const server = new RpcServer({ timestamps, clock, logger, metrics, options: rpcOptions.parse({}) });
-    server.register({
-      echo: async function* ({ body }) {
-        yield body;
-      },
-    });
-    const transport = new Http2Transport({
-      clusterName: 'bench',
-      selfShardId: asId<ShardId>(id),
-      host: '127.0.0.1',
-      port: 0,
-      certificates: { authorities: [authority], certificate: certificate?.certificate ?? '', key: certificate?.key ?? '' },
-      connectTimeoutMs: 5_000,
-      pingIntervalMs: 5_000,
-      frameBytesMax: 1 << 20,
-      framesQueuedMax: 16,
-      logger,
-      recordFrame: undefined,
-    });
-    return { server, transport, metrics };
-  };
-  const a = open('a');
-  const b = open('b');
-  const { address } = await b.transport.listen(b.server.handle);
-  const executor = new RemoteExecutor({
-    selfShardId: asId<ShardId>('a'),
-    transport: a.transport,
-    server: a.server,
-    peers: { find: () => ({ address, incarnation: 1 }) },
-    clock,
-    random,
-    timestamps,
-    metrics: a.metrics,
-    logger,
-    options: rpcOptions.parse({}),
-  });
-  return {
-    executor,
-    close: async () => {
-      await a.transport.close();
-      await b.transport.close();
-    },
-  };
 };

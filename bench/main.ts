@@ -11,8 +11,10 @@ import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
 import { prefixBench } from './prefix.bench.js';
+import { prefixMoveBench } from './prefixMove.bench.js';
 import { queriesBench } from './queries.bench.js';
 import { routingBench } from './routing.bench.js';
+import { scatterBench } from './scatter.bench.js';
 import { scheduleBench } from './schedule.bench.js';
 import { serverBench } from './server.bench.js';
 import { soakBench } from './soak.bench.js';
@@ -31,8 +33,10 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   footprint: footprintBench,
   hop: hopBench,
   prefix: prefixBench,
+  prefixMove: prefixMoveBench,
   queries: queriesBench,
   routing: routingBench,
+  scatter: scatterBench,
   schedule: scheduleBench,
   server: serverBench,
   soak: soakBench,

@@ -28,6 +28,8 @@ export const rareStates: readonly string[] = [
   'log engine.hung',
   'log engine.lost',
   'log inference.retry',
+  'log prefix.moved',
+  'log prefix.not_moved',
   'log membership.lease_not_renewed',
   'log scatter.retry',
   'log transaction.decision_kept',

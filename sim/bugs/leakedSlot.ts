@@ -15,6 +15,7 @@ const leaking = (service: ModelService): ModelService => {
   let leaked = 0;
   return {
     abilities: service.abilities,
+    prefixes: service.prefixes,
     models: () => service.models(),
     adapters: () => service.adapters(),
     figures: () => service.figures(),

@@ -48,6 +48,8 @@ export function simShardConfig(request: {
     engine: { heartbeatIntervalMs: 500, heartbeatsMissedMax: 6 },
     // Among five, news needs a second hop; and a run is not three quarters load reports.
     membership: { gossipFanout: 2, loadReportIntervalMs: 400 },
+    // A token of the toy is a letter: prompts that are worth moving are short.
+    cooperation: { prefixCharactersMin: 128 },
     rpc: { breakerRecoveryMs: 4_000 },
   });
 }

@@ -75,6 +75,7 @@ export class ToyStepBackend implements StepBackend {
       endText: '<|im_end|>',
       cutsAnywhere: true,
       kvBytesPerToken: 24,
+      stateFacts: { library: 'toy', contextTokens: String(contextTokens) },
     };
   }
 

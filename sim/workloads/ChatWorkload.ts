@@ -23,6 +23,9 @@ interface Streamed {
 
 const patienceMs = 8_000;
 const cancelMsMax = 400;
+/** What some chats begin with: rows of it are worth moving to another shard. */
+const shared = 'All of these are questions about the shards of a cluster that is simulated, and each of them has one answer. '.repeat(2);
+
 /** A slow reader waits so long after each piece. */
 const slowMsMax = 250;
 
@@ -53,10 +56,11 @@ export class ChatWorkload implements Workload {
     reader: { readonly cancelMs: number | undefined; readonly pauseMs: number },
   ): Promise<Streamed | undefined> {
     const question = client.random.pick(simQuestions);
+    const beginning = client.random.chance(0.5) ? shared : '';
     const domain = client.random.pick([undefined, ...simAdapters.map((adapter) => adapter.domain)]);
     const body = {
       model: 'default',
-      messages: [{ role: 'user', content: questionText(question) }],
+      messages: [{ role: 'user', content: `${beginning}${questionText(question)}` }],
       ...(domain === undefined ? {} : { domain }),
       max_tokens: 40,
       temperature: 0,

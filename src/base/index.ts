@@ -9,6 +9,7 @@ export { defineErrors, type ErrorDefinition, type ErrorDetails } from './defineE
 export { describeBytes } from './describeBytes.js';
 export { documentUrn } from './documentUrn.js';
 export { baseError, baseErrors } from './errors.js';
+export { fromBase64 } from './fromBase64.js';
 export { asId, type ShardId } from './ids.js';
 export { isObject } from './isObject.js';
 export type { JsonValue } from './JsonValue.js';

@@ -16,6 +16,7 @@ import { collectAnswer } from './collectAnswer.js';
 import { cooperationError } from './errors.js';
 import type { CooperationMetrics } from './metrics.js';
 import type { CooperationOptions } from './options.js';
+import type { PrefixFetcher } from './prefix/PrefixFetcher.js';
 import type { RequestRouter } from './RequestRouter.js';
 import { retryableElsewhere } from './retryableElsewhere.js';
 import { toGenerateRequest } from './toGenerateRequest.js';
@@ -35,6 +36,7 @@ export class ClusterModelService {
   readonly #metrics: CooperationMetrics;
   readonly #options: CooperationOptions;
   readonly #scatter: BatchScatter;
+  readonly #prefixes: Pick<PrefixFetcher, 'tokensOf'>;
   readonly #onUnreachable: (shardId: ShardId, refused: boolean) => void;
 
   constructor(parts: {
@@ -45,6 +47,7 @@ export class ClusterModelService {
     readonly logger: Logger;
     readonly metrics: CooperationMetrics;
     readonly options: CooperationOptions;
+    readonly prefixes: Pick<PrefixFetcher, 'tokensOf'>;
     readonly onUnreachable: (shardId: ShardId, refused: boolean) => void;
   }) {
     this.#router = parts.router;
@@ -54,13 +57,14 @@ export class ClusterModelService {
     this.#logger = parts.logger;
     this.#metrics = parts.metrics;
     this.#options = parts.options;
+    this.#prefixes = parts.prefixes;
     this.#onUnreachable = parts.onUnreachable;
     this.#scatter = new BatchScatter(parts);
   }
 
   /** Starts with `routed`, again after a retry; then the events of GenerateEvent. */
   async *generate(asked: ClusterRequest, signal: AbortSignal): AsyncGenerator<ClusterEvent, void, void> {
-    const request = this.#router.resolve(asked);
+    const request = await this.#withPrefixes(this.#router.resolve(asked), signal);
     const deadline = deadlineSignal({ clock: this.#clock, deadlineMs: request.timeoutMs + this.#options.admissionTimeoutMs, signal });
     const endsMs = this.#clock.monotonicMs() + request.timeoutMs;
     const excluded = new Set<ShardId>();
@@ -137,6 +141,13 @@ export class ClusterModelService {
   /** The route a request would take, for EXPLAIN. */
   plan(request: Pick<ClusterRequest, 'domain' | 'adapter' | 'model' | 'messages' | 'route'>) {
     return this.#router.plan(this.#router.resolve(request), new Set());
+  }
+
+  /** Who has rows of the prompt; of a request for the base model alone, since who asks for a domain gets its best shard. */
+  async #withPrefixes(request: ClusterRequest, signal: AbortSignal): Promise<ClusterRequest> {
+    if (request.domain !== undefined) return request;
+    const prefixTokens = await this.#prefixes.tokensOf(toGenerateRequest(request, undefined), signal);
+    return prefixTokens.size === 0 ? request : { ...request, prefixTokens };
   }
 
   /** The adapter went between the decision and the arrival, and is known to be gone: the shard itself is as good as before. */

@@ -22,6 +22,8 @@ export interface ClusterRequest {
   readonly domain?: string;
   /** What `domain` stands for where it is the name of an adapter; the router sets it. */
   readonly adapter?: WantedAdapter;
+  /** Of the prompt's beginning, tokens whose rows a shard has; the service sets it. */
+  readonly prefixTokens?: ReadonlyMap<ShardId, number>;
   readonly sampling: SamplingOptions;
   readonly priority: 'low' | 'normal' | 'high' | 'critical';
   /** Whose request it is: owners share an engine fairly. */

@@ -94,7 +94,10 @@ export class RequestRouter {
   }
 
   /** The route without taking it, for EXPLAIN. */
-  plan(request: Pick<ClusterRequest, 'domain' | 'adapter' | 'model' | 'messages' | 'route'>, excluded: ReadonlySet<ShardId>): RoutePlan {
+  plan(
+    request: Pick<ClusterRequest, 'domain' | 'adapter' | 'model' | 'messages' | 'route' | 'prefixTokens'>,
+    excluded: ReadonlySet<ShardId>,
+  ): RoutePlan {
     const startedMs = this.#clock.monotonicMs();
     const prefix = request.messages
       .map(({ content }) => content)
@@ -108,6 +111,7 @@ export class RequestRouter {
         excluded,
         scoreMin: request.route?.scoreMin,
         isNamed: request.route?.isNamed ?? false,
+        ...(request.prefixTokens !== undefined && { prefixTokens: request.prefixTokens }),
       },
       {
         view: this.#topology(),

@@ -61,7 +61,7 @@ beforeEach(() => {
   const logger = new EventLog();
   const rpc = { clock, logger, metrics: declareRpcMetrics(silentMetrics), timestamps: { last: () => 1, observe: () => undefined } };
   const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
-  server.register(modelMethods({ modelService: models, clock, options }));
+  server.register(modelMethods({ modelService: models, prefixes: { prepare: async () => undefined }, clock, options }));
   const honest: Script = (call) => server.handle({ ...call, peerShardId: asId<ShardId>('s0') });
   scripts = new Map([s1, s2, s3].map((id) => [id, honest]));
   transport = new ScriptedTransport((call) => (scripts.get(call.peer.shardId) as Script)(call));
@@ -88,7 +88,17 @@ beforeEach(() => {
     metrics,
   });
   const onUnreachable = (id: ShardId, refused: boolean): void => void unreachable.push(`${id} ${refused}`);
-  service = new ClusterModelService({ router, executor, local: models, clock, logger, metrics, options, onUnreachable });
+  service = new ClusterModelService({
+    router,
+    executor,
+    local: models,
+    clock,
+    logger,
+    metrics,
+    options,
+    onUnreachable,
+    prefixes: { tokensOf: async () => new Map() },
+  });
 });
 
 /** An answer that yields events and then fails, hangs or is cut. */

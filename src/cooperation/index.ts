@@ -17,6 +17,8 @@ export { cooperationError, cooperationErrors } from './errors.js';
 export { declareCooperationMetrics } from './metrics.js';
 export { modelMethods } from './modelMethods.js';
 export { type CooperationOptions, cooperationOptions } from './options.js';
+export { PrefixFetcher } from './prefix/PrefixFetcher.js';
+export { prefixMethods } from './prefix/prefixMethods.js';
 export { type ClusterJobList, ClusterJobs } from './progress/ClusterJobs.js';
 export type { JobReport, JobState } from './progress/JobReport.js';
 export { jobMethods } from './progress/jobMethods.js';

@@ -4,26 +4,32 @@ import { deadlineSignal, type RpcMethod } from '../rpc/index.js';
 import { collectAnswer } from './collectAnswer.js';
 import { localGeneration } from './localGeneration.js';
 import type { CooperationOptions } from './options.js';
+import type { PrefixFetcher } from './prefix/PrefixFetcher.js';
 import { wire } from './wire.js';
 import { withHeartbeat } from './withHeartbeat.js';
 
 /** RPC methods of inference: `model.generate` streams one request, `model.generateBatch` answers entries as they finish. */
-export function modelMethods(parts: { readonly modelService: ModelService; readonly clock: Clock; readonly options: CooperationOptions }): {
+export function modelMethods(parts: {
+  readonly modelService: ModelService;
+  readonly prefixes: Pick<PrefixFetcher, 'prepare'>;
+  readonly clock: Clock;
+  readonly options: CooperationOptions;
+}): {
   readonly [method: string]: RpcMethod;
 } {
-  const { modelService, clock, options } = parts;
+  const { modelService, prefixes, clock, options } = parts;
   const { heartbeatMs, eventsQueuedMax } = options;
   return {
     'model.generate': async function* ({ body, signal }) {
       const generate = wire.generateRequest.parse(body) as GenerateRequest;
-      for await (const event of localGeneration({ modelService, clock, heartbeatMs, eventsQueuedMax, generate, signal })) {
+      for await (const event of localGeneration({ modelService, prefixes, clock, heartbeatMs, eventsQueuedMax, generate, signal })) {
         yield event as unknown as JsonValue;
       }
     },
     'model.generateBatch': async function* ({ body, signal }) {
       const { entries } = wire.batchRequest.parse(body);
       yield { kind: 'admitted' };
-      yield* answers(entries as readonly BatchEntry[], { modelService, clock, heartbeatMs, signal });
+      yield* answers(entries as readonly BatchEntry[], { modelService, prefixes, clock, heartbeatMs, signal });
     },
   };
 }
@@ -37,13 +43,20 @@ interface BatchEntry {
 /** All entries at once into the engine, whose scheduler batches them; outcomes in the order they finish, a heartbeat while none does. */
 function answers(
   entries: readonly BatchEntry[],
-  parts: { readonly modelService: ModelService; readonly clock: Clock; readonly heartbeatMs: number; readonly signal: AbortSignal },
+  parts: {
+    readonly modelService: ModelService;
+    readonly prefixes: Pick<PrefixFetcher, 'prepare'>;
+    readonly clock: Clock;
+    readonly heartbeatMs: number;
+    readonly signal: AbortSignal;
+  },
 ): AsyncGenerator<JsonValue> {
-  const { modelService, clock, heartbeatMs, signal } = parts;
+  const { modelService, prefixes, clock, heartbeatMs, signal } = parts;
   const queue = new AsyncQueue<JsonValue>({ itemsMax: entries.length + 1 });
   const outcomeOf = async ({ index, request, timeoutMs }: BatchEntry, workSignal: AbortSignal) => {
     const own = entrySignal(clock, timeoutMs, workSignal);
     try {
+      await prefixes.prepare(request, own.signal);
       return { kind: 'answer', index, answer: await collectAnswer(modelService.generate(request, own.signal)) };
     } catch (error) {
       // The engine says in its own words that its caller gave up.

@@ -26,6 +26,24 @@ export const cooperationOptions = z.strictObject({
   jobsListedMax: z.int().min(1).default(64).describe('jobs of one shard that are listed while they run, and as many that have ended'),
   jobShownAfterMs: z.int().min(0).default(1_000).describe('what takes less is no job, ms'),
   jobsAnswerMsMax: z.int().min(1).default(2_000).describe('a shard that does not say within this time what it is at is left out, ms'),
+  prefixGainMin: z
+    .number()
+    .min(1)
+    .default(1.25)
+    .describe('rows of a prompt are moved from another shard where computing them takes at least so many times as long'),
+  prefixTokensGainMin: z.int().min(64).default(64).describe('tokens that a move must bring'),
+  prefixCharactersMin: z.int().min(0).default(512).describe('prompts of fewer characters are not looked up among those of other shards'),
+  prefixLookupMsMax: z.int().min(1).default(50).describe('time to look up who has rows of a prompt before it is routed without, ms'),
+  prefixCostWeight: z.number().gt(0).max(1).default(0.3).describe('weight of the newest move in the moving means of what moves cost'),
+  prefixMovesMax: z.int().min(1).default(4).describe('prefixes that a shard sends, and receives, at the same time'),
+  prefixMoveMsMax: z.int().min(1).default(30_000).describe('longest move of a prefix, ms; what it may save is a tighter bound'),
+  prefixPieceBytes: z.int().min(4_096).max(8_388_608).default(1_048_576).describe('bytes of a piece of a prefix on its way'),
+  prefixPiecesAhead: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(8)
+    .describe('pieces that an engine is asked for, or given, before it has answered for the first of them'),
   eventsQueuedMax: z.int().min(16).default(4_096).describe('events of one request that may wait for its reader'),
 });
 

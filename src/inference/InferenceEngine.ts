@@ -32,6 +32,7 @@ import { GenerationTask, type SampleMeans } from './GenerationTask.js';
 import { ConstraintCompiler } from './grammar/ConstraintCompiler.js';
 import type { InferenceOptions } from './options.js';
 import { PromptEncoder } from './PromptEncoder.js';
+import { EnginePrefixes } from './pages/EnginePrefixes.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
 import { checkSampling } from './sampling/checkSampling.js';
@@ -69,6 +70,7 @@ export class InferenceEngine implements ModelService {
   readonly #embeddings: EmbeddingService;
   readonly #embeddingShare: EmbeddingShare;
   readonly #pages: PagedKVCache;
+  readonly prefixes: EnginePrefixes;
   readonly #adapters = new AdapterRegistry();
   readonly #constraints: ConstraintCompiler;
   readonly #scratch: Float32Array;
@@ -85,7 +87,9 @@ export class InferenceEngine implements ModelService {
     this.#parts = parts;
     const broken = options.selfCheck ? checkSameBits(stepBackend) : undefined;
     if (broken !== undefined) parts.logger.error('inference.same_bits_broken', { what: broken });
-    this.abilities = { sameTextUnderLoad: broken === undefined && !options.answerRowsReused, adapters: true };
+    const sameTextUnderLoad = broken === undefined && !options.answerRowsReused;
+    const sharesPrefixes = sameTextUnderLoad && stepBackend.facts.cutsAnywhere && options.prefixesAnnouncedMax > 0;
+    this.abilities = { sameTextUnderLoad, adapters: true, prefixes: sharesPrefixes };
     this.#prompts = new PromptEncoder(stepBackend, parts.clock);
     this.#scratch = new Float32Array(stepBackend.facts.vocabularySize);
     this.#constraints = new ConstraintCompiler(stepBackend, options.constraints);
@@ -103,6 +107,19 @@ export class InferenceEngine implements ModelService {
       reuseTokensMin: broken === undefined ? options.prefixTokensMin : Number.MAX_SAFE_INTEGER,
     });
     this.#embeddingShare = new EmbeddingShare(options.embedTimeShare);
+    this.prefixes = new EnginePrefixes({
+      isOn: sharesPrefixes,
+      pages: this.#pages,
+      facts: stepBackend.facts,
+      modelDigest: config.chatModel.digest,
+      options,
+      encode: (request) => {
+        this.#checkModel(request.model, config.chatModel.name);
+        return this.#prompts.encode(request);
+      },
+      prefillRowMs: () => this.#scheduler.prefillRowMs,
+      checkOpen: (signal) => this.#checkOpen(signal),
+    });
     this.#embeddings = new EmbeddingService({
       backend: embeddingBackend,
       dimensionsShorter: config.embeddingModel.dimensionsShorter,
@@ -185,7 +202,7 @@ export class InferenceEngine implements ModelService {
   }
 
   load(): LoadReport {
-    return this.#scheduler.load();
+    return { ...this.#scheduler.load(), prefixes: this.prefixes.announced() };
   }
 
   figures(): EngineFigures {

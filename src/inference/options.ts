@@ -107,6 +107,13 @@ export const inferenceOptions = z.strictObject({
     .default(1_048_576)
     .describe('pages of 16 tokens that running requests may hold together; the context bounds them in any case'),
   kvHeadroomPages: z.int().min(0).default(0).describe('free pages below which the youngest request of the lowest priority is suspended'),
+  prefixImportsMax: z.int().min(1).default(4).describe('prefixes of other shards that may arrive at the same time'),
+  prefixesAnnouncedMax: z
+    .int()
+    .min(0)
+    .max(256)
+    .default(96)
+    .describe('beginnings of prompts, in steps of 64 tokens, that other shards are told of; 0 = none'),
   prefixTokensMin: z.int().min(64).default(64).describe('tokens of a shared prefix below which it is computed again'),
   answerRowsReused: z
     .boolean()

@@ -9,6 +9,7 @@ const loadReport = z.strictObject({
   sequencesBusy: z.int().min(0),
   queuedByPriority: z.strictObject({ low: z.int().min(0), normal: z.int().min(0), high: z.int().min(0), critical: z.int().min(0) }),
   stepMs: z.number().min(0),
+  prefixes: z.base64().max(2048),
 });
 
 /**

@@ -6,5 +6,6 @@ export { GossipProtocol, type KnownAnnouncement } from './GossipProtocol.js';
 export { GossipState } from './GossipState.js';
 export { gossipMethods } from './gossipMethods.js';
 export { type MembershipOptions, membershipOptions } from './options.js';
+export { PrefixDirectory, type PrefixHolder } from './PrefixDirectory.js';
 export { ShardRegistration } from './ShardRegistration.js';
 export type { TopologyMember, TopologyView } from './TopologyView.js';

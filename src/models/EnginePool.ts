@@ -17,6 +17,7 @@ import {
   type ModelDescription,
   type ModelFacts,
   type ModelService,
+  type PrefixExchange,
   platformError,
   type Timer,
 } from '../platform/index.js';
@@ -110,6 +111,13 @@ export class EnginePool extends SingleAnswers implements ModelService {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+
+  /** Of the shard's own chat model. */
+  readonly prefixes: PrefixExchange = {
+    prefixOf: async (request, signal) => (this.#served.has(request.model) ? undefined : this.#own.prefixes.prefixOf(request, signal)),
+    readPrefix: (asked, signal) => this.#own.prefixes.readPrefix(asked, signal),
+    writePrefix: (part, signal) => this.#own.prefixes.writePrefix(part, signal),
+  };
 
   get abilities(): ModelAbilities {
     return this.#own.abilities;

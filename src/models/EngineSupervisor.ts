@@ -19,6 +19,8 @@ import {
   type ModelFacts,
   type ModelService,
   noEngineFigures,
+  noPrefixExchange,
+  type PrefixExchange,
   platformError,
   type Timer,
 } from '../platform/index.js';
@@ -83,7 +85,7 @@ export class EngineSupervisor extends SingleAnswers implements ModelService {
   #gate: Gate = makeGate();
   #engine: LaunchedEngine | undefined;
   #models: readonly ModelFacts[] = [];
-  #abilities: ModelAbilities = { sameTextUnderLoad: false, adapters: false };
+  #abilities: ModelAbilities = { sameTextUnderLoad: false, adapters: false, prefixes: false };
   #keeper: Promise<void> | undefined;
   #publishTimer: Timer | undefined;
   #progress: EngineProgress | undefined;
@@ -134,6 +136,17 @@ export class EngineSupervisor extends SingleAnswers implements ModelService {
   onChange(listener: (change: EngineChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Of the engine that serves now: rows do not outlive it, and nobody waits for one to come. */
+  readonly prefixes: PrefixExchange = {
+    prefixOf: async (request, signal) => this.#prefixes().prefixOf(request, signal),
+    readPrefix: async (asked, signal) => this.#prefixes().readPrefix(asked, signal),
+    writePrefix: async (part, signal) => this.#prefixes().writePrefix(part, signal),
+  };
+
+  #prefixes(): PrefixExchange {
+    return this.#engine?.modelService.prefixes ?? noPrefixExchange;
   }
 
   get abilities(): ModelAbilities {

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../base/index.js';
 import type { AdapterIdentity } from './AdapterIdentity.js';
+import type { PrefixArrival, PrefixLookup, PrefixPart, PrefixPiece } from './PrefixPart.js';
 
 /**
  * What an answer must be, whole. An answer that ends by itself satisfies it; one that `tokensMax` or a stop string cuts may be a beginning
@@ -247,6 +248,8 @@ export interface LoadReport {
   readonly queuedByPriority: { readonly [priority in GenerateRequest['priority']]: number };
   /** Mean time of a step, ms, roughly. */
   readonly stepMs: number;
+  /** Prefixes that other shards may ask for (R27): the low 32 bits of their digests, four bytes each in base64, newest use first. */
+  readonly prefixes: string;
 }
 
 /** Pages of 16 tokens of one pool (R20): free + cached + held = total. */
@@ -287,7 +290,26 @@ export const noEngineFigures: EngineFigures = {
 /** What an implementation keeps of the promises of R20–R27. */
 export interface ModelAbilities {
   readonly sameTextUnderLoad: boolean;
+  /** Prefixes can be read and written (R27). */
+  readonly prefixes: boolean;
   readonly adapters: boolean;
+}
+
+/**
+ * Rows of prompts between engines (R27, paper §IV-D), a part of ModelService. Only rows of ended prompts leave, by host buffers, never
+ * those of answers. An arrival is checked against everything in the header before it is kept; what the model then does not take is
+ * computed cold.
+ */
+export interface PrefixExchange {
+  /** Undefined where the engine shares no prefixes. Errors: those of `generate` that refuse a prompt. */
+  prefixOf(request: GenerateRequest, signal: AbortSignal): Promise<PrefixLookup | undefined>;
+  /** Up to `bytesMax` bytes of a prefix from `offset` on. Errors: KV_PREFIX_UNKNOWN (not held, or no more). */
+  readPrefix(asked: PrefixPiece, signal: AbortSignal): Promise<PrefixPart>;
+  /**
+   * Takes a piece; one with no bytes asks how much of the prefix has arrived before, which is where to go on. Pieces come in order.
+   * Errors: KV_PREFIX_MISMATCH (data: field), KV_PREFIX_DAMAGED, KV_PREFIX_NO_ROOM.
+   */
+  writePrefix(part: PrefixPart, signal: AbortSignal): Promise<PrefixArrival>;
 }
 
 /**
@@ -318,6 +340,8 @@ export interface ModelService {
   /** No new request gets the adapter; resolves when the last running one with it has ended. Other scales of its file stay. */
   unloadAdapter(adapter: AdapterIdentity, signal: AbortSignal): Promise<void>;
   adapters(): readonly LoadedAdapter[];
+  /** Rows of prompts from and for other shards; of the shard's own chat model alone. */
+  readonly prefixes: PrefixExchange;
   load(): LoadReport;
   figures(): EngineFigures;
 }

@@ -30,6 +30,11 @@ export interface BackendFacts extends TemplateFacts {
   readonly cutsAnywhere: boolean;
   /** Of keys and values: 2 × layers × heads × head size × bytes (E9). */
   readonly kvBytesPerToken: number;
+  /**
+   * By name, all that must be equal beside model, adapter and tokens for exported rows to be taken by another engine and to give the same
+   * bits there (E4): library and processor, tokenizer, types of keys and values, context and rope settings, streams.
+   */
+  readonly stateFacts: { readonly [name: string]: string };
 }
 
 export interface BackendRow {

@@ -10,5 +10,6 @@ export function idleLoad(sequencesTotal: number): LoadReport {
     sequencesBusy: 0,
     queuedByPriority: { low: 0, normal: 0, high: 0, critical: 0 },
     stepMs: 0,
+    prefixes: '',
   };
 }

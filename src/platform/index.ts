@@ -35,6 +35,7 @@ export {
   type ModelService,
   noEngineFigures,
   type PageCounts,
+  type PrefixExchange,
   type PrefixOutcome,
   plainSampling,
   type RerankMethod,
@@ -48,7 +49,10 @@ export {
   type ToolUse,
 } from './ModelService.js';
 export { noModel } from './noModel.js';
+export { noPrefixExchange } from './noPrefixExchange.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
+export type { PrefixArrival, PrefixHeader, PrefixLookup, PrefixPart, PrefixPiece } from './PrefixPart.js';
+export { prefixUnitTokens } from './prefixUnitTokens.js';
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts, TextPiece } from './StepBackend.js';
 export type { StepPacer } from './StepPacer.js';

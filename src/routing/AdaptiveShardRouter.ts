@@ -19,6 +19,8 @@ export interface RouteRequest {
   readonly scoreMin: number | undefined;
   /** The caller names the adapter itself: it answers however small its gain, after any that reaches a tier. */
   readonly isNamed: boolean;
+  /** Tokens of the prompt's beginning whose rows a shard has (R27); absent = not known of any. */
+  readonly prefixTokens?: ReadonlyMap<ShardId, number>;
 }
 
 /** Everything the router looks at, given as data. */
@@ -34,7 +36,7 @@ export interface RouteState {
 /**
  * Domain routing (paper §IV-A): filters → scorers → picker, pure. Score = accuracyDelta − γ·λ with λ in seconds (E1), by tiers
  * 0.8, 0.6, 0.4; measured figures before declared ones; among equals the least loaded. Without a domain, or when no shard qualifies:
- * the least loaded, and the ring when no load is fresh.
+ * one that has rows of the prompt's beginning and is not much busier, then the least loaded, and the ring when no load is fresh.
  */
 export class AdaptiveShardRouter {
   readonly #options: RoutingOptions;
@@ -94,18 +96,28 @@ export class AdaptiveShardRouter {
     fallbackReason: RoutePlan['fallbackReason'],
   ): RoutePlan {
     const owner = state.ring.ownerOfHash(request.promptHash);
-    const candidates = usable.map((member) => candidateOf(member, state, 0, undefined));
+    const candidates = usable.map((member) => ({
+      ...candidateOf(member, state, 0, undefined),
+      prefixTokens: request.prefixTokens?.get(member.shardId) ?? 0,
+    }));
     const knowsLoads = usable.every((member) => member.load !== undefined);
     const tie = (one: RouteCandidate): number => (one.shardId === owner ? 0 : 1);
-    const load = (one: RouteCandidate): number => (knowsLoads ? one.pending : 0);
+    const load = (one: RouteCandidate): number => (knowsLoads ? one.pending - this.#prefixCredit(one) : 0);
     const warmth = this.#warmth(usable, request.model);
     candidates.sort(
       (left, right) =>
-        warmth(left) - warmth(right) || load(left) - load(right) || tie(left) - tie(right) || (left.shardId < right.shardId ? -1 : 1),
+        warmth(left) - warmth(right) ||
+        load(left) - load(right) ||
+        right.prefixTokens - left.prefixTokens ||
+        tie(left) - tie(right) ||
+        (left.shardId < right.shardId ? -1 : 1),
     );
-    const [first] = candidates;
-    const byLoad = knowsLoads && first !== undefined && candidates.some((one) => one.pending > first.pending);
-    return { decision: byLoad ? 'least_loaded' : 'ring', tier: undefined, fallbackReason, candidates };
+    return { decision: decisionOf(candidates, knowsLoads), tier: undefined, fallbackReason, candidates };
+  }
+
+  /** Rows that are there save as much as a place in the queue, no more: a shard is not overrun for what it holds. */
+  #prefixCredit({ prefixTokens }: RouteCandidate): number {
+    return prefixTokens > 0 ? this.#options.prefixPendingCredit : 0;
   }
 
   /**
@@ -120,6 +132,12 @@ export class AdaptiveShardRouter {
   #overload(candidate: RouteCandidate): number {
     return candidate.pending >= this.#options.overloadedPendingMin ? 1 : 0;
   }
+}
+
+function decisionOf([first, ...others]: readonly RouteCandidate[], knowsLoads: boolean): RoutePlan['decision'] {
+  if (first === undefined) return 'ring';
+  if (first.prefixTokens > 0) return 'prefix';
+  return knowsLoads && others.some(({ pending }) => pending > first.pending) ? 'least_loaded' : 'ring';
 }
 
 const servesModel = (member: TopologyMember, model: string): boolean =>
@@ -151,6 +169,7 @@ const candidateOf = (
   shardId: member.shardId,
   score,
   pending: (member.load?.pendingLlmRequests ?? 0) + state.reserved(member.shardId),
+  prefixTokens: 0,
   announcement,
 });
 

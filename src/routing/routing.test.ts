@@ -163,6 +163,40 @@ describe('load', () => {
     expect([0, 1, 2].map((i) => reservations.of(id(i)))).toEqual([0, 0, 0]);
   });
 
+  it('without a domain a shard with rows of the prompt answers, unless it is busier by more than they are worth (R27)', () => {
+    const asked = {
+      adapter: undefined,
+      prefixTokens: new Map([
+        [id(1), 128],
+        [id(2), 512],
+      ]),
+    };
+    const chosen = (pending: readonly number[], changes = {}) => {
+      const plan = route(
+        pending.map((count, i) => member(i, { load: load(count) })),
+        { ...asked, ...changes },
+      );
+      return [plan.decision, plan.candidates[0]?.shardId];
+    };
+    expect(chosen([0, 0, 0, 0])).toEqual(['prefix', 'shard-2']);
+    expect(chosen([0, 1, 1, 0])).toEqual(['prefix', 'shard-2']);
+    expect(chosen([0, 1, 2, 0])).toEqual(['prefix', 'shard-1']);
+    expect(chosen([3, 5, 5, 0])).toEqual(['least_loaded', 'shard-3']);
+    expect(chosen([0, 0, 0, 0], { excluded: new Set([id(1), id(2)]) })[0]).toBe('ring');
+  });
+
+  it('sends a burst with one beginning to its holder and to others alike, within two', () => {
+    const reservations = new Reservations();
+    const members = [0, 1, 2].map((i) => member(i));
+    for (let request = 0; request < 30; request++) {
+      const asked = { adapter: undefined, prefixTokens: new Map([[id(0), 512]]) };
+      const [first] = route(members, asked, { reserved: (shardId) => reservations.of(shardId) }).candidates;
+      reservations.take(first?.shardId as ShardId);
+    }
+    const shares = [0, 1, 2].map((i) => reservations.of(id(i)));
+    expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(2);
+  });
+
   it('without a domain the least loaded answers; equal loads and unknown ones go by the ring', () => {
     const owner = ring.ownerOfHash(2n ** 63n);
     const asked = { adapter: undefined, promptHash: 2n ** 63n };

@@ -21,6 +21,7 @@ const step: StepBackend = {
     endText: '',
     cutsAnywhere: false,
     kvBytesPerToken: 1,
+    stateFacts: {},
   },
   tokenize: noChat,
   tokenBytes: noChat,

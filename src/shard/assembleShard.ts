@@ -9,7 +9,9 @@ import {
   declareCooperationMetrics,
   jobMethods,
   modelMethods,
+  PrefixFetcher,
   ProgressRegistry,
+  prefixMethods,
   ReportingLauncher,
   RequestRouter,
 } from '../cooperation/index.js';
@@ -150,7 +152,17 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     clock,
     metrics: cooperationMetrics,
   });
+  const prefixes = new PrefixFetcher({
+    local: engine.prefixes,
+    executor,
+    topology: () => gossip.view(),
+    clock,
+    logger,
+    metrics: cooperationMetrics,
+    options: config.cooperation,
+  });
   const models = new ClusterModelService({
+    prefixes,
     router,
     executor,
     local: engine,
@@ -265,7 +277,8 @@ export function assembleShard(config: ShardConfig, platform: ShardPlatform): Sha
     ...jobMethods({ progress, cancel: (job) => embedJobs.cancel(job) }),
     ...documentMethods({ documents: localDocuments, sharding, turns, options: config.execution }),
     ...adapterMethods(adapters),
-    ...modelMethods({ modelService: engine, clock, options: config.cooperation }),
+    ...modelMethods({ modelService: engine, prefixes, clock, options: config.cooperation }),
+    ...prefixMethods({ local: engine.prefixes, fetcher: prefixes, options: config.cooperation }),
   });
 
   const shard: Shard = new Shard({

@@ -231,7 +231,7 @@ describe('adapters at run time over HTTP and the command line (R21)', () => {
       isOver = true;
     }
     await Promise.all(chats);
-    expect(answers.filter((answer) => !/^200 (domain|ring|least_loaded)$/.test(answer))).toEqual([]);
+    expect(answers.filter((answer) => !/^200 (domain|prefix|ring|least_loaded)$/.test(answer))).toEqual([]);
     expect(answers).toContain('200 domain');
     expect(await list()).toEqual([]);
     expect(cluster.events).toEqual([]);

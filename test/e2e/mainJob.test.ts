@@ -296,6 +296,31 @@ describe('three shards on real weights', () => {
     expect(cosine).toBeGreaterThan(1 - 1e-6);
   });
 
+  it('moves the rows of a prompt to the shards that answer others with its beginning, and answers the same (R27)', async () => {
+    const movedPrefixes = async (): Promise<number> => {
+      const pages = await Promise.all(cluster.shards.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+      const lines = pages.flatMap((text) =>
+        text.split('\n').filter((line) => line.startsWith('kv_prefix_transfers_total{outcome="moved"}')),
+      );
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    };
+    const ask = async (content: string): Promise<string> => {
+      const messages = [{ role: 'user' as const, content }];
+      const answer = await openai(0).chat.completions.create({ model: 'default', messages, max_tokens: 12, temperature: 0 });
+      return answer.choices[0]?.message.content ?? '';
+    };
+    let attempt = 0;
+    const asked = await LocalCluster.until(async () => {
+      const shared = `Report ${attempt++}. ${'The harbour office names each ship and its captain. '.repeat(120)}`;
+      await ask(`${shared}Who signs it?`);
+      await ask(`Count to ${attempt}.`); // meanwhile gossip tells who has the rows of the report
+      const questions = [1, 2, 3, 4, 5, 6].map((place) => `${shared}What does page ${place} say?`);
+      const texts = await Promise.all(questions.map(ask)); // more than one shard answers
+      return (await movedPrefixes()) > 0 ? { questions, texts } : undefined;
+    }, 60_000);
+    for (const [place, question] of asked.questions.entries()) expect(await ask(question)).toBe(asked.texts[place]);
+  });
+
   it('exposes metrics by the names of the paper, health and the cluster', async () => {
     const url = cluster.shards[0]?.url;
     const client = openai(0);
@@ -315,7 +340,8 @@ describe('three shards on real weights', () => {
     };
     const metrics = await LocalCluster.until(async () => {
       const text = await (await fetch(`${url}/metrics`)).text();
-      return sampleOf(text, 'kv_prefix_lookups_total{outcome="hit"}') ? text : undefined;
+      const isIdle = sampleOf(text, 'kv_pages{pool="cells",state="held"}') === 0; // reports come ten times a second
+      return isIdle && sampleOf(text, 'kv_prefix_lookups_total{outcome="hit"}') ? text : undefined;
     }, 5_000);
     for (const name of ['pending_llm_requests', 'avg_llm_queue_ms', 'active_lora_adapters'])
       expect(sampleOf(metrics, name)).toBeGreaterThanOrEqual(0);

@@ -9,6 +9,7 @@ import {
   type ModelFacts,
   type ModelService,
   noEngineFigures,
+  noPrefixExchange,
   type RerankResult,
 } from '../../src/platform/index.js';
 
@@ -22,7 +23,8 @@ export const finished: GenerateEvent = {
 
 /** A model that generates what a function yields. */
 export class FakeModelService implements ModelService {
-  readonly abilities = { sameTextUnderLoad: true, adapters: true };
+  readonly abilities = { sameTextUnderLoad: true, adapters: true, prefixes: false };
+  readonly prefixes = noPrefixExchange;
   readonly requests: GenerateRequest[] = [];
   answer: (request: GenerateRequest, signal: AbortSignal) => AsyncIterable<GenerateEvent>;
 

@@ -26,7 +26,7 @@ export function openToyGateway({ script }: { readonly script: readonly ScriptedA
   const options = cooperationOptions.parse({});
   const rpc = { clock, logger: log, metrics: declareRpcMetrics(silentMetrics), timestamps: { last: () => 1, observe: () => undefined } };
   const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
-  server.register(modelMethods({ modelService: engine, clock, options }));
+  server.register(modelMethods({ modelService: engine, prefixes: { prepare: async () => undefined }, clock, options }));
   const transport = new ScriptedTransport(() => {
     throw new Error('nobody else is asked');
   });
@@ -47,6 +47,7 @@ export function openToyGateway({ script }: { readonly script: readonly ScriptedA
     retryAfterSeconds: 1,
   });
   const models = new ClusterModelService({
+    prefixes: { tokensOf: async () => new Map() },
     router,
     executor,
     local: engine,

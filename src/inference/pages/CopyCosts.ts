@@ -19,6 +19,10 @@ export class CopyCosts {
     this.#backMs = this.#mean(this.#backMs, elapsedMs / Math.max(1, rows));
   }
 
+  get putBackRowMs(): number | undefined {
+    return this.#backMs ?? this.#outMs;
+  }
+
   /** Of so many rows, out and back; a way that was never gone costs as much as the other. Undefined before the first measurement. */
   keepMs(rows: number): number | undefined {
     const outMs = this.#outMs ?? this.#backMs;

@@ -38,6 +38,18 @@ export class LLMPrefixCache {
     this.#reuseTokensMin = reuseTokensMin;
   }
 
+  /** Prefixes in buffers, which can leave. */
+  inBuffers(): readonly CachedPrefix[] {
+    return [...this.#ofBlob.values()];
+  }
+
+  /** Tokens of a prompt that need not be computed, without using them. */
+  heldTokens(scope: string, prompt: Int32Array): number {
+    const usable = prompt.length - restTokensMin;
+    const tokens = Math.min(this.#tree.longest(scope, prompt)?.tokens ?? 0, usable);
+    return tokens >= this.#reuseTokensMin ? tokens : 0;
+  }
+
   match(scope: string, prompt: Int32Array): PrefixMatch {
     const usable = prompt.length - restTokensMin;
     if (usable < this.#reuseTokensMin) return { prefix: undefined, miss: 'short' };

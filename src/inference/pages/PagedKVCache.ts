@@ -1,5 +1,5 @@
 import { assert, toOstrakaError } from '../../base/index.js';
-import type { Clock, Logger, PageCounts, PrefixOutcome, StepBackend } from '../../platform/index.js';
+import { type Clock, type Logger, type PageCounts, type PrefixOutcome, prefixUnitTokens, type StepBackend } from '../../platform/index.js';
 import { CopyCosts } from './CopyCosts.js';
 import { type KvBlob, KvBlobStore } from './KvBlobStore.js';
 import { type CachedPrefix, LLMPrefixCache } from './LLMPrefixCache.js';
@@ -37,6 +37,13 @@ interface HeldSequence {
 /** What a suspended request left behind: its rows in a buffer, or nothing, when there was no room for them. */
 export interface SuspendedRows {
   readonly blob: KvBlob | undefined;
+}
+
+/** A prefix with its rows as bytes. */
+export interface BufferedPrefix {
+  readonly scope: string;
+  readonly tokens: Int32Array;
+  readonly state: Uint8Array;
 }
 
 /**
@@ -106,6 +113,34 @@ export class PagedKVCache {
     held.tokens = match.tokens;
     this.#lookups.hit++;
     return match.tokens;
+  }
+
+  /** Tokens of a prompt's beginning that are held for whoever asks for it. */
+  heldTokens(scope: string, prompt: Int32Array): number {
+    return this.#parts.backend.facts.cutsAnywhere ? this.#prefixes.heldTokens(scope, prompt) : 0;
+  }
+
+  /** Prefixes in host buffers, with their rows (R27). */
+  buffers(): readonly BufferedPrefix[] {
+    return this.#prefixes
+      .inBuffers()
+      .flatMap(({ scope, tokens, source }) => (source.kind === 'blob' ? [{ scope, tokens, state: source.blob.state }] : []));
+  }
+
+  /** Keeps rows that another engine has computed; false where there is no room, or the same are held. */
+  adopt({ scope, tokens, state }: BufferedPrefix): boolean {
+    if (this.heldTokens(scope, tokens) >= tokens.length - prefixUnitTokens) return false;
+    const blob = this.#store.put(state, tokens.length, 'cached');
+    if (blob === undefined) return false;
+    const prefix = this.#prefixes.add(scope, tokens, { kind: 'blob', blob });
+    if (prefix === undefined) this.#store.drop(blob);
+    else for (const covered of this.#prefixes.buffersCoveredBy(prefix)) this.#forget(covered);
+    return prefix !== undefined;
+  }
+
+  /** Milliseconds to put a row back that is held as bytes; undefined before the first. */
+  get putBackRowMs(): number | undefined {
+    return this.#copyCosts.putBackRowMs;
   }
 
   /** Rows were computed. */

@@ -202,6 +202,11 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     });
   }
 
+  /** Milliseconds of a row of a prompt; undefined before the first measurement. */
+  get prefillRowMs(): number | undefined {
+    return this.#costs.figures(1).prefillRowMs;
+  }
+
   /** What it would cost to compute the request's rows again. */
   recomputeMs({ promptTokens, rows }: Request): number | undefined {
     const promptRows = Math.min(promptTokens, rows);
@@ -234,7 +239,7 @@ export class ContinuousBatchScheduler<Request extends ScheduledRequest> {
     return this.#queue.length + this.#running().length;
   }
 
-  load(): LoadReport {
+  load(): Omit<LoadReport, 'prefixes'> {
     const running = this.#running();
     const samples = this.#queueMsSamples;
     const adapters = new Set(running.flatMap(({ adapterGroup }) => adapterGroup ?? []));

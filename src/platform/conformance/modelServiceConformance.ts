@@ -111,6 +111,32 @@ export function modelServiceConformance({ name, open }: ModelServiceSubject): vo
       expect(cosine).toBeGreaterThan(0.999);
     });
 
+    it('gives the rows of an ended prompt piece by piece, takes them, and refuses those of another kind, or has none at all (R27)', async () => {
+      const { prefixes } = service;
+      const unknown = { digest: '0'.repeat(16), offset: 0, bytesMax: 100_000 };
+      await expect(prefixes.readPrefix(unknown, signal)).rejects.toMatchObject({ code: 'KV_PREFIX_UNKNOWN' });
+      const asked = request('7391046285'.repeat(30), { tokensMax: 2 }); // a token a digit, whatever the model
+      await read(service.generate(asked, signal));
+      const lookup = await prefixes.prefixOf(asked, signal);
+      expect(lookup !== undefined).toBe(service.abilities.prefixes);
+      if (lookup === undefined) return;
+      expect(lookup.heldTokens).toBe(lookup.promptTokens - 64);
+      expect(lookup.digests).toHaveLength(Math.floor((lookup.promptTokens - 64) / 64));
+      const digest = lookup.digests.at(-1) as string;
+      let part = await prefixes.readPrefix({ digest, offset: 0, bytesMax: 100_000 }, signal);
+      const { header } = part;
+      expect(header.tokens.length).toBe(lookup.promptTokens);
+      const strange = { ...part, header: { ...header, facts: { ...header.facts, model: 'another' } } };
+      await expect(prefixes.writePrefix(strange, signal)).rejects.toMatchObject({ code: 'KV_PREFIX_MISMATCH', data: { field: 'model' } });
+      let arrival = await prefixes.writePrefix(part, signal);
+      while (!arrival.isWhole) {
+        part = await prefixes.readPrefix({ digest, offset: arrival.receivedBytes, bytesMax: 1_000_000 }, signal);
+        arrival = await prefixes.writePrefix(part, signal);
+      }
+      expect(arrival.receivedBytes).toBe(header.stateBytes);
+      await expect(prefixes.writePrefix({ ...part, offset: 7 }, signal)).rejects.toMatchObject({ code: 'KV_PREFIX_DAMAGED' });
+    });
+
     it('takes a text apart into tokens and puts it together again', async () => {
       const tokens = await service.tokenize('default', 'one two three', signal);
       expect(tokens.length).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ const request: GenerateRequest = {
 describe('ChildModelService', () => {
   const open = () => {
     const sent: EngineCommand[] = [];
-    const facts = { models: [], abilities: { sameTextUnderLoad: true, adapters: true } };
+    const facts = { models: [], abilities: { sameTextUnderLoad: true, adapters: true, prefixes: true } };
     const service = new ChildModelService({ send: (command) => sent.push(command), facts, load: idle, figures: noEngineFigures });
     return { sent, service, abort: new AbortController() };
   };

@@ -13,6 +13,10 @@ import {
   type ModelAbilities,
   type ModelFacts,
   type ModelService,
+  type PrefixArrival,
+  type PrefixExchange,
+  type PrefixLookup,
+  type PrefixPart,
   platformError,
   type RerankRequest,
   type RerankResult,
@@ -39,6 +43,14 @@ export class ChildModelService implements ModelService {
   readonly #facts: EngineFacts;
   readonly #calls = new Map<number, PendingCall>();
   readonly #adapters = new Map<string, LoadedAdapter>();
+  readonly prefixes: PrefixExchange = {
+    prefixOf: async (request, signal) => {
+      if (!this.abilities.prefixes) return undefined;
+      return ((await this.#ask({ kind: 'prefixOf', request }, signal)) as PrefixLookup | null) ?? undefined;
+    },
+    readPrefix: async (asked, signal) => (await this.#ask({ kind: 'readPrefix', asked }, signal)) as PrefixPart,
+    writePrefix: async (part, signal) => (await this.#ask({ kind: 'writePrefix', part }, signal)) as PrefixArrival,
+  };
   #load: LoadReport;
   #figures: EngineFigures;
   #nextCall = 0;

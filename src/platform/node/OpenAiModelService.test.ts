@@ -78,7 +78,7 @@ describe('a model server behind a shard (R18)', () => {
     const engine = await launch(server.url, parts.config);
     await read(engine);
     expect(new Set(server.keys)).toEqual(new Set(['Bearer secret']));
-    expect(engine.modelService.abilities).toEqual({ sameTextUnderLoad: false, adapters: false });
+    expect(engine.modelService.abilities).toEqual({ sameTextUnderLoad: false, adapters: false, prefixes: false });
     expect(engine.modelService.load()).toMatchObject({ pendingLlmRequests: 0, sequencesBusy: 0 });
   });
 

@@ -13,6 +13,7 @@ import {
   type ModelFacts,
   type ModelService,
   noEngineFigures,
+  noPrefixExchange,
   platformError,
   type RerankResult,
   type TokenUsage,
@@ -47,7 +48,8 @@ interface Chunk {
  * It has no adapters of the cluster and promises no same text under load. What the server cannot do fails with ENGINE_ABILITY_MISSING.
  */
 export class OpenAiModelService implements ModelService {
-  readonly abilities = { sameTextUnderLoad: false, adapters: false };
+  readonly abilities = { sameTextUnderLoad: false, adapters: false, prefixes: false };
+  readonly prefixes = noPrefixExchange;
   readonly #client: OpenAiClient;
   readonly #models: OpenAiModels;
   readonly #clock: Clock;

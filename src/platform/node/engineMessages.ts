@@ -12,6 +12,10 @@ import type {
   LoadReport,
   ModelAbilities,
   ModelFacts,
+  PrefixArrival,
+  PrefixLookup,
+  PrefixPart,
+  PrefixPiece,
   RerankRequest,
   RerankResult,
 } from '../index.js';
@@ -27,7 +31,10 @@ export type EngineCall =
   | { readonly kind: 'tokenize'; readonly model: string; readonly text: string }
   | { readonly kind: 'detokenize'; readonly model: string; readonly tokens: readonly number[] }
   | { readonly kind: 'loadAdapter'; readonly adapter: { readonly path: string; readonly scale: number; readonly digest?: string } }
-  | { readonly kind: 'unloadAdapter'; readonly adapter: AdapterIdentity };
+  | { readonly kind: 'unloadAdapter'; readonly adapter: AdapterIdentity }
+  | { readonly kind: 'prefixOf'; readonly request: GenerateRequest }
+  | { readonly kind: 'readPrefix'; readonly asked: PrefixPiece }
+  | { readonly kind: 'writePrefix'; readonly part: PrefixPart };
 
 /** Shard to engine. `start` comes first and once; `ping` is answered by `pong` as soon as the engine's loop turns. */
 export type EngineCommand =
@@ -36,7 +43,16 @@ export type EngineCommand =
   | { readonly kind: 'abort'; readonly call: number }
   | { readonly kind: 'ping' };
 
-export type EngineValue = EmbedResult | RerankResult | LoadedAdapter | readonly number[] | string | null;
+export type EngineValue =
+  | EmbedResult
+  | RerankResult
+  | LoadedAdapter
+  | PrefixLookup
+  | PrefixPart
+  | PrefixArrival
+  | readonly number[]
+  | string
+  | null;
 
 /** A part of the answer to a call: events of a generation, one value of any other call, or how it ended. */
 export type EngineItem =

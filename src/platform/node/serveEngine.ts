@@ -134,6 +134,12 @@ class EngineServer {
       case 'unloadAdapter':
         await this.#service.unloadAdapter(body.adapter, signal);
         return null;
+      case 'prefixOf':
+        return (await this.#service.prefixes.prefixOf(body.request, signal)) ?? null;
+      case 'readPrefix':
+        return this.#service.prefixes.readPrefix(body.asked, signal);
+      case 'writePrefix':
+        return this.#service.prefixes.writePrefix(body.part, signal);
       default:
         return assertNever(body);
     }

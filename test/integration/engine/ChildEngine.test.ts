@@ -146,7 +146,7 @@ describe('an engine in a child process (R18)', () => {
       const path = join(folder, 'stuckEngine.mjs');
       const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
       const load = JSON.stringify(idleLoad(1));
-      const ready = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true } }, load: ${load} }`;
+      const ready = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true, prefixes: true } }, load: ${load} }`;
       const onStart = when === 'cold' ? block : `process.send(${ready})`;
       writeFileSync(path, `process.on('message', (m) => { if (m.kind === 'start') ${onStart}; if (m.kind === 'call') ${block}; });`);
       return new ChildEngineLauncher({

@@ -147,6 +147,10 @@ export interface LlamaApi {
   readonly freeModel: (model: Pointer) => void;
   readonly newContext: (model: Pointer, params: ContextParams) => MaybePointer;
   readonly freeContext: (context: Pointer) => void;
+  /** Package and version of the libraries. */
+  readonly release: string;
+  /** What the processor can do and the libraries use: the variant that was picked. */
+  readonly systemInfo: () => string;
   readonly memory: (context: Pointer) => MaybePointer;
   readonly contextTokensOfSequence: (context: Pointer) => number;
   readonly contextTokensOfTraining: (model: Pointer) => number;
@@ -242,13 +246,13 @@ export function viewNative(address: Pointer, bytes: number): ArrayBuffer {
 }
 
 function openOnce(options: { readonly usesGpu: boolean }): LlamaApi {
-  const { folder, ggml, llama } = locateLlamaLibraries(options);
+  const { folder, ggml, llama, release } = locateLlamaLibraries(options);
   const ggmlLibrary = koffi.load(ggml);
   const library = koffi.load(llama);
   if (process.env['OSTRAKA_LLAMA_LOG'] !== '1') silence(library);
   ggmlLibrary.func('ggml_backend_load_all_from_path', 'void', ['str'])(folder);
   library.func('llama_backend_init', 'void', [])();
-  const api = bindApi(library);
+  const api = { ...bindApi(library), release };
   checkLayout(api);
   return api;
 }
@@ -258,7 +262,7 @@ function silence(library: LibraryHandle): void {
   library.func('llama_log_set', 'void', ['void*', 'void*'])(callback, null);
 }
 
-function bindApi(library: LibraryHandle): LlamaApi {
+function bindApi(library: LibraryHandle): Omit<LlamaApi, 'release'> {
   const bind = (name: string, result: TypeObject | string, parameters: (TypeObject | string)[]) =>
     library.func(`llama_${name}`, result, parameters);
   return {
@@ -268,6 +272,7 @@ function bindApi(library: LibraryHandle): LlamaApi {
     freeModel: bind('model_free', 'void', ['void*']),
     newContext: bind('init_from_model', 'void*', ['void*', contextParams]),
     freeContext: bind('free', 'void', ['void*']),
+    systemInfo: bind('print_system_info', 'str', []),
     memory: bind('get_memory', 'void*', ['void*']),
     contextTokensOfSequence: bind('n_ctx_seq', 'uint32', ['void*']),
     contextTokensOfTraining: bind('model_n_ctx_train', 'int32', ['void*']),

@@ -345,6 +345,24 @@ function factsOf(model: LlamaModel, tokenizer: LlamaTokenizer, options: LlamaSte
     addsBeginToken: api.addsBeginToken(vocabulary),
     cutsAnywhere: api.slidingWindowTokens(model.model) === 0 && !api.isRecurrent(model.model) && !api.isHybrid(model.model),
     kvBytesPerToken: kvBytesPerToken(model),
+    stateFacts: stateFactsOf(model, options),
+  };
+}
+
+/** Settings of rope stand in the model's file, whose digest is compared too, and are not changed here; so do the tokenizer's lists. */
+function stateFactsOf({ api, facts, vocabularySize }: LlamaModel, options: LlamaStepOptions): BackendFacts['stateFacts'] {
+  const { rope_freq_base, rope_freq_scale, rope_scaling_type, type_k, type_v, flash_attn_type } = api.contextDefaults() as {
+    readonly [name: string]: unknown;
+  };
+  return {
+    library: api.release,
+    processor: api.systemInfo().trim(),
+    tokenizer: `${String(facts.metadata.get('tokenizer.ggml.model') ?? '')}/${vocabularySize}`,
+    cacheTypes: `${type_k}/${type_v}`,
+    rope: `${rope_scaling_type}/${rope_freq_base}/${rope_freq_scale}`,
+    attention: String(flash_attn_type),
+    contextTokens: String(options.contextTokens),
+    streams: `${options.sequences > 1 ? 'own' : 'single'}`,
   };
 }
 

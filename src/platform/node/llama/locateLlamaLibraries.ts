@@ -11,6 +11,8 @@ export interface LlamaLibraries {
   /** ggml's tensors and graphs. */
   readonly ggmlBase: string;
   readonly llama: string;
+  /** Package and version that they came with. */
+  readonly release: string;
 }
 
 /** Finds llama.cpp's shared libraries inside the platform package that was installed. Errors: ENGINE_UNAVAILABLE (no package for this platform, or not installed). */
@@ -19,7 +21,8 @@ export function locateLlamaLibraries(options: { readonly usesGpu: boolean } = { 
   const name = chooseLlamaPackage({ platform, usesGpu: options.usesGpu, versionOf });
   const bins = join(folderOf(name), 'bins');
   const folder = join(bins, readdirSync(bins)[0] ?? '');
-  return { folder, ggml: findLibrary(folder, 'ggml'), ggmlBase: findLibrary(folder, 'ggml-base'), llama: findLibrary(folder, 'llama') };
+  const [ggml, ggmlBase, llama] = ['ggml', 'ggml-base', 'llama'].map((library) => findLibrary(folder, library)) as [string, string, string];
+  return { folder, ggml, ggmlBase, llama, release: `${name}@${versionOf(name)}` };
 }
 
 /** Its main file lies in `dist`. */
