@@ -7,6 +7,7 @@ import { sha256Hex } from '../../src/base/index.js';
 import { encodeSketch, sketchModel } from '../support/GgufSketch.js';
 import { HubServer } from '../support/HubServer.js';
 import { runCommand } from '../support/runCommand.js';
+import { writeTinyLlama } from '../support/tinyLlama.js';
 
 describe('model files on this machine (R18)', () => {
   let folder: string;
@@ -103,7 +104,8 @@ describe('model files on this machine (R18)', () => {
 
   it('a disk that fills while a model is imported is told as such, and nothing is left', async () => {
     const large = join(folder, 'large.gguf');
-    writeFileSync(large, Buffer.concat([bytes, Buffer.alloc(4 << 20)]));
+    const values = new Float32Array(1 << 20);
+    writeTinyLlama(large, { tensors: [{ name: 'large.weight', type: 'f32', dimensions: [1024, 1024], values }] });
     const limited = `ulimit -f 1024; exec "${process.execPath}" dist/src/cli/main.js model import "${large}" --name own`;
     const { status, stderr } = spawnSync('bash', ['-c', limited], { encoding: 'utf8', env: { ...process.env, OSTRAKA_CACHE: folder } });
     expect([status, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringContaining('[STORE_FULL]')]);

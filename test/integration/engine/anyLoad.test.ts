@@ -89,7 +89,7 @@ let [cold, busy] = [undefined, undefined] as unknown as [AssembledEngine, Assemb
 beforeAll(() => {
   cold = openTestEngine({ sequences: 1, contextTokens: 768 }, { prefixTokensMin: 100_000, kvStoreBytesMax: 0, draftTokensMax: 0 });
   const tight = { kvCellPagesMax: 64, kvHeadroomPages: 6, sequenceTurnMs: 100, sequenceTurnTokensMin: 2, kvStoreBytesMax: 12_000_000 };
-  busy = openTestEngine({ sequences: 3, contextTokens: 768 }, { ...tight, draftLossShareMax: 0.5 });
+  busy = openTestEngine({ sequences: 2, contextTokens: 768 }, { ...tight, draftLossShareMax: 0.5 });
 });
 afterAll(async () => {
   for (const engine of [cold, busy]) await engine.close(new Error('test is over'));
