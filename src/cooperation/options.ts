@@ -35,6 +35,7 @@ export const cooperationOptions = z.strictObject({
   prefixCharactersMin: z.int().min(0).default(512).describe('prompts of fewer characters are not looked up among those of other shards'),
   prefixLookupMsMax: z.int().min(1).default(50).describe('time to look up who has rows of a prompt before it is routed without, ms'),
   prefixCostWeight: z.number().gt(0).max(1).default(0.3).describe('weight of the newest move in the moving means of what moves cost'),
+  prefixCostFreshMs: z.int().min(1).default(60_000).describe('after so long what a move cost counts no more, and one is tried again, ms'),
   prefixMovesMax: z.int().min(1).default(4).describe('prefixes that a shard sends, and receives, at the same time'),
   prefixMoveMsMax: z.int().min(1).default(30_000).describe('longest move of a prefix, ms; what it may save is a tighter bound'),
   prefixPieceBytes: z.int().min(4_096).max(8_388_608).default(1_048_576).describe('bytes of a piece of a prefix on its way'),

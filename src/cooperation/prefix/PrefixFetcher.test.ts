@@ -195,7 +195,7 @@ it('goes on in a later request where an earlier one gave up', async () => {
 it('gives up a move that takes longer than it saves, and counts it', async () => {
   async function* slow(frames: AsyncIterable<Uint8Array>) {
     for await (const frame of frames) {
-      await own.clock.sleep(400, signal);
+      await own.clock.sleep(250, signal);
       yield frame;
     }
   }

@@ -51,7 +51,7 @@ export class PrefixFetcher {
 
   constructor(parts: PrefixFetcherParts) {
     this.#parts = parts;
-    this.#costs = new TransferCosts(parts.options);
+    this.#costs = new TransferCosts(parts);
   }
 
   /** Before a request is given to this shard's engine. Throws only what `signal` says. */

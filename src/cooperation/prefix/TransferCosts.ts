@@ -1,4 +1,5 @@
 import type { ShardId } from '../../base/index.js';
+import type { Clock } from '../../platform/index.js';
 import type { CooperationOptions } from '../options.js';
 
 interface Cost {
@@ -6,29 +7,39 @@ interface Cost {
   readonly byteMs: number;
 }
 
+interface MeasuredCost extends Cost {
+  readonly atMs: number;
+}
+
+type CostOptions = Pick<CooperationOptions, 'prefixCostWeight' | 'prefixCostFreshMs'>;
+
 const free: Cost = { callMs: 0, byteMs: 0 };
 
 /** What moving rows from each shard costs, as measured: moving means of the time to the first piece and of a byte after it (R27). */
 export class TransferCosts {
-  readonly #weight: number;
-  readonly #costs = new Map<ShardId, Cost>();
+  readonly #options: CostOptions;
+  readonly #clock: Clock;
+  readonly #costs = new Map<ShardId, MeasuredCost>();
 
-  constructor(options: Pick<CooperationOptions, 'prefixCostWeight'>) {
-    this.#weight = options.prefixCostWeight;
+  constructor({ options, clock }: { readonly options: CostOptions; readonly clock: Clock }) {
+    this.#options = options;
+    this.#clock = clock;
   }
 
+  /** What was measured long ago counts no more: a link that was bad once is tried again. */
   of(shardId: ShardId): Cost {
-    return this.#costs.get(shardId) ?? free;
+    const known = this.#costs.get(shardId);
+    return known === undefined || this.#clock.monotonicMs() - known.atMs > this.#options.prefixCostFreshMs ? free : known;
   }
 
-  /** A move, or a part of one that was given up: what came of it counts. */
+  /** A move, or a part of one that was given up: what came of it counts. Where no bytes came, nothing is known of them. */
   measured(
     shardId: ShardId,
     { callMs, bytes, bytesMs }: { readonly callMs: number; readonly bytes: number; readonly bytesMs: number },
   ): void {
     const before = this.#costs.get(shardId);
-    const byteMs = bytesMs / Math.max(1, bytes);
-    this.#costs.set(shardId, { callMs: this.#mean(before?.callMs, callMs), byteMs: this.#mean(before?.byteMs, byteMs) });
+    const byteMs = bytes === 0 ? (before?.byteMs ?? 0) : this.#mean(before?.byteMs, bytesMs / bytes);
+    this.#costs.set(shardId, { callMs: this.#mean(before?.callMs, callMs), byteMs, atMs: this.#clock.monotonicMs() });
   }
 
   /** Shards that have gone are forgotten. */
@@ -37,6 +48,6 @@ export class TransferCosts {
   }
 
   #mean(before: number | undefined, value: number): number {
-    return before === undefined ? value : before + (value - before) * this.#weight;
+    return before === undefined ? value : before + (value - before) * this.#options.prefixCostWeight;
   }
 }

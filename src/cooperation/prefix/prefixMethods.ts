@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ShardId } from '../../base/index.js';
-import { type PrefixExchange, type PrefixPiece, platformError } from '../../platform/index.js';
+import { type PrefixExchange, type PrefixHeader, type PrefixPiece, platformError } from '../../platform/index.js';
 import { prefixEnvelope } from '../../protocol/index.js';
 import type { RpcMethod } from '../../rpc/index.js';
 import type { CooperationOptions } from '../options.js';
@@ -55,11 +55,16 @@ async function* frames(
     local.readPrefix({ ...asked, offset }, signal),
   );
   for await (const part of later) {
-    // The buffer may have been replaced by that of a longer prompt: its rows are others.
-    if (part.header.stateBytes !== header.stateBytes || part.bytes.length === 0) return;
+    if (!isSame(part.header, header)) throw platformError('KV_PREFIX_UNKNOWN', `the rows of ${asked.digest} are held no more`);
     yield prefixEnvelope.encodePiece(part);
   }
 }
 
 const offsetsFrom = (first: number, end: number, step: number): readonly number[] =>
   Array.from({ length: Math.max(0, Math.ceil((end - first) / step)) }, (_, place) => first + place * step);
+
+/** The buffer may have gone, and another prompt with this beginning be held: its rows are others, however long. */
+const isSame = (left: PrefixHeader, right: PrefixHeader): boolean =>
+  left.stateBytes === right.stateBytes &&
+  left.tokens.length === right.tokens.length &&
+  left.tokens.every((token, place) => token === right.tokens[place]);

@@ -13,7 +13,7 @@ import { packDigests } from './packDigests.js';
 import { prefixDigests } from './prefixDigests.js';
 
 export interface PrefixTransfersParts {
-  readonly pages: Pick<PagedKVCache, 'buffers' | 'adopt'>;
+  readonly pages: Pick<PagedKVCache, 'buffers' | 'adopt' | 'heldTokens'>;
   readonly facts: Pick<BackendFacts, 'stateFacts' | 'vocabularySize' | 'contextTokens' | 'kvBytesPerToken'>;
   readonly modelDigest: string;
   readonly options: Pick<InferenceOptions, 'prefixImportsMax' | 'prefixesAnnouncedMax' | 'kvStoreBytesMax'>;
@@ -41,16 +41,24 @@ export class PrefixTransfers {
     return prefixDigests(JSON.stringify(this.#factsOf(adapter)), tokens);
   }
 
-  /** What gossip carries of the buffers, newest first. */
+  /** What gossip carries of the buffers, newest first; of a long one no more than a share while others have something to tell. */
   announced(): string {
-    const digests = new Set<string>();
-    for (const buffer of this.#parts.pages.buffers().toReversed()) for (const digest of this.#digestsOfBuffer(buffer)) digests.add(digest);
-    return packDigests([...digests].slice(0, this.#parts.options.prefixesAnnouncedMax));
+    const most = this.#parts.options.prefixesAnnouncedMax;
+    const all = this.#parts.pages
+      .buffers()
+      .toReversed()
+      .map((buffer) => this.#digestsOfBuffer(buffer));
+    const share = Math.max(1, Math.ceil(most / Math.max(1, all.length)));
+    const digests = new Set(all.flatMap((one) => one.slice(0, share)).concat(all.flat()));
+    return packDigests([...digests].slice(0, most));
   }
 
   /** Errors: KV_PREFIX_UNKNOWN. */
   read({ digest, offset, bytesMax }: PrefixPiece): PrefixPart {
-    const found = this.#parts.pages.buffers().find((buffer) => this.#digestsOfBuffer(buffer).includes(digest));
+    const found = this.#parts.pages
+      .buffers()
+      .filter((buffer) => this.#digestsOfBuffer(buffer).includes(digest))
+      .reduce<BufferedPrefix | undefined>((best, other) => (best && best.state.length <= other.state.length ? best : other), undefined);
     if (found === undefined) throw platformError('KV_PREFIX_UNKNOWN', `no rows are held of the prefix ${digest}`);
     const { scope, tokens, state } = found;
     const header = { digest, facts: this.#factsOf(adapterOf(scope)), tokens, stateBytes: state.length };
@@ -73,13 +81,9 @@ export class PrefixTransfers {
     this.#imports.delete(header.digest);
     const scope = `${this.#parts.modelDigest}/${header.facts['adapter']}`;
     const isKept = this.#parts.pages.adopt({ scope, tokens: header.tokens, state });
-    if (!isKept && !this.#isHeld(header)) throw platformError('KV_PREFIX_NO_ROOM', `${state.length} bytes of rows find no room`);
+    if (!isKept && this.#parts.pages.heldTokens(scope, header.tokens) === 0)
+      throw platformError('KV_PREFIX_NO_ROOM', `${state.length} bytes of rows find no room`);
     return { receivedBytes, isWhole: true };
-  }
-
-  /** Another request may have brought, or computed, the same meanwhile. */
-  #isHeld({ digest }: PrefixHeader): boolean {
-    return this.#parts.pages.buffers().some((buffer) => this.#digestsOfBuffer(buffer).includes(digest));
   }
 
   #importOf(header: PrefixHeader): PrefixImport {
