@@ -90,6 +90,21 @@ describe('InferenceEngine admits requests (R19)', () => {
     expect(most).toBe(2);
   });
 
+  it('lets 128 requests share the model where nothing else is said (paper: max_concurrent_requests)', async () => {
+    const engine = open({ sequences: 160, queueRequestsMax: 256 });
+    let begun = 0;
+    let most = 0;
+    const short = { ...sampling, tokensMax: 4 };
+    const answers = Array.from({ length: 200 }, async (_, index) => {
+      for await (const event of engine.generate(request(`question ${index}`, { sampling: short }), new AbortController().signal)) {
+        if (event.kind === 'admitted') most = Math.max(most, ++begun);
+        if (event.kind === 'finished') begun--;
+      }
+    });
+    await Promise.all(answers);
+    expect(most).toBe(128);
+  });
+
   it('shares no prefix and says what it does not keep on a machine whose bits depend on the cut of a prompt', async () => {
     const trembling = (backend: StepBackend): StepBackend => {
       let off = 0;

@@ -4,6 +4,7 @@ import { openToyEngine } from '../../sim/engine/index.js';
 import { withMethods } from '../../test/support/withMethods.js';
 import {
   type AdapterIdentity,
+  type BackendRow,
   type GenerateEvent,
   type GenerateRequest,
   plainSampling,
@@ -241,5 +242,73 @@ it('suspends for want of pages once, and lets the request back when the others h
   const texts = await Promise.all(asked.map((one) => answer(toy, one, null)));
   expect(texts.every((text) => (text?.length ?? 0) > 300)).toBe(true);
   expect(toy.engine.figures().preemptions).toBe(1);
+  await toy.engine.close(new Error('test is over'));
+});
+
+/** What a step may be for. Drafted rows are those of one sequence that all want logits. */
+const stages: { readonly [stage: string]: (rows: readonly BackendRow[]) => boolean } = {
+  'the first piece of its prompt is computed': (rows) => rows[0]?.position === 0,
+  'the last piece of its prompt is computed': (rows) => rows.length > 1 && rows.filter(({ wantLogits }) => wantLogits).length === 1,
+  'a token of its answer is drawn': (rows) => rows.length === 1,
+  'drafted rows of its answer are verified': (rows) => rows.length > 1 && rows.every(({ wantLogits }) => wantLogits),
+};
+
+it.each(Object.keys(stages))(
+  'gives back sequence and pages of a request that is cancelled while %s, before that step is over (R19)',
+  async (stage) => {
+    const abort = new AbortController();
+    const seen: object[] = [];
+    const watch = (backend: StepBackend): StepBackend => {
+      const holds = () => ({
+        sequencesBusy: toy.engine.load().sequencesBusy,
+        pages: toy.engine.figures().cells.held > 0,
+        rows: backend.sequenceLength(0) > 0,
+      });
+      return withMethods(backend, {
+        decode: (rows) => {
+          backend.decode(rows);
+          // Where a cycle ends and the time of its step begins.
+          if (seen.length === 0 && stages[stage]?.(rows))
+            queueMicrotask(() => {
+              seen.push(holds());
+              abort.abort();
+              seen.push(holds());
+            });
+        },
+      });
+    };
+    const toy = open({ draftGainMin: 1, draftLossShareMax: 0.5 }, 2, watch);
+    const work = { prefix: 3, priority: 'normal', adapter: null, seed: null, tokensMax: 60, delayMs: 0, leavesAfter: null } as const;
+    const asked = requestOf({ ...work, tail: 'once more '.repeat(60) }, {});
+    const events = async () => {
+      for await (const event of toy.engine.generate(asked, abort.signal)) expect(event.kind).not.toBe('finished');
+    };
+    await expect(events()).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(seen).toEqual([
+      { sequencesBusy: 1, pages: true, rows: true },
+      { sequencesBusy: 0, pages: false, rows: false },
+    ]);
+    const whole = script[0]?.answer;
+    expect(await answer(toy, requestOf({ ...work, tail: 'again' }, {}), null)).toBe(whole?.slice(0, 60));
+    expect(toy.engine.figures().store.held).toBe(0);
+    await toy.engine.close(new Error('test is over'));
+  },
+);
+
+it('computes the prompt of several choices once: the others take it over but for its last 64 tokens (R22)', async () => {
+  const toy = open({}, 4);
+  const asked = requestOf(
+    { prefix: 2, tail: 'one', priority: 'normal', adapter: null, seed: null, tokensMax: 8, delayMs: 0, leavesAfter: null },
+    {},
+  );
+  const usageOf = async (seed: number) => {
+    const choice = { ...asked, sampling: { ...asked.sampling, temperature: 1, seed } };
+    for await (const event of toy.engine.generate(choice, new AbortController().signal)) if (event.kind === 'finished') return event.usage;
+    throw new Error('no end');
+  };
+  const usages = await Promise.all([1, 2, 3].map(usageOf));
+  const [promptTokens = 0] = usages.map((usage) => usage.promptTokens);
+  expect(promptTokens).toBeGreaterThan(300);
+  expect(usages.map(({ cachedTokens }) => cachedTokens)).toEqual([0, promptTokens - 64, promptTokens - 64]);
   await toy.engine.close(new Error('test is over'));
 });

@@ -189,8 +189,10 @@ describe('InferenceEngine on the toy model', () => {
       for (let step = 0; step < stepsBefore; step++) await events.next();
       const pending = events.next();
       await Promise.resolve();
+      expect(engine.figures().cells.held > 0).toBe(stepsBefore > 0);
       abort.abort();
       expect(engine.load()).toMatchObject({ sequencesBusy: 0, pendingLlmRequests: 0 });
+      expect(engine.figures().cells.held).toBe(0);
       await expect(pending.then(() => events.next()).then(() => events.next())).rejects.toMatchObject({ code: 'CANCELLED' });
     };
     await script('queued', 0);
@@ -200,6 +202,7 @@ describe('InferenceEngine on the toy model', () => {
     await left.next();
     await left.return?.();
     expect(engine.load().sequencesBusy).toBe(0);
+    expect(engine.figures().cells.held).toBe(0);
   });
 
   it('serves adapters chosen per request, and unloads one when its last request has ended (R21)', async () => {

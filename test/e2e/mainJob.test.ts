@@ -346,6 +346,7 @@ describe('three shards on real weights', () => {
     for (const name of ['pending_llm_requests', 'avg_llm_queue_ms', 'active_lora_adapters'])
       expect(sampleOf(metrics, name)).toBeGreaterThanOrEqual(0);
     expect(sampleOf(metrics, 'domain_routing_fallback_total')).toBeGreaterThan(0);
+    expect(sampleOf(metrics, 'llm_same_text_under_load')).toBe(1); // as the engine found at its start, on the real weights
     expect(sampleOf(metrics, 'kv_pages{pool="cells",state="free"}')).toBe((16 * 2048) / 16);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);

@@ -141,15 +141,17 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     expect(engine.adapters()).toEqual([]);
   });
 
-  it('frees the sequence of a cancelled request at once, in prefill and while decoding (R19)', async () => {
+  it('frees the sequence and the pages of a cancelled request at once, in prefill and while decoding (R19)', async () => {
     for (const eventsBefore of [1, 4]) {
       const abort = new AbortController();
       const asked = request(questions[5] as string, { sampling: { ...greedy, tokensMax: 64 } });
       const events = engine.generate(asked, abort.signal)[Symbol.asyncIterator]();
       for (let seen = 0; seen < eventsBefore; seen++) await events.next();
       expect(engine.load().sequencesBusy).toBe(1);
+      expect(engine.figures().cells.held).toBeGreaterThan(0);
       abort.abort();
       expect(engine.load()).toMatchObject({ sequencesBusy: 0, pendingLlmRequests: 0 });
+      expect(engine.figures().cells.held).toBe(0);
       await expect(events.next().then(() => events.next())).rejects.toMatchObject({ code: 'CANCELLED' });
     }
   });
