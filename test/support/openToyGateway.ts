@@ -8,6 +8,7 @@ import {
   RequestRouter,
 } from '../../src/cooperation/index.js';
 import { Gateway, gatewayOptions, gatewayRoutes } from '../../src/gateway/index.js';
+import type { HttpResponse, ModelService } from '../../src/platform/index.js';
 import { AdaptiveShardRouter, Reservations, routingOptions } from '../../src/routing/index.js';
 import { declareRpcMetrics, RemoteExecutor, RpcServer, rpcOptions } from '../../src/rpc/index.js';
 import { assignSlots, ConsistentHashRing } from '../../src/sharding/index.js';
@@ -17,16 +18,31 @@ import { topologyMember } from './topologyMember.js';
 
 const self = asId<ShardId>('s');
 
+interface ToyAnswer {
+  readonly status: number;
+  readonly headers: HttpResponse['headers'];
+  readonly text: string;
+}
+
+interface ToyGatewayOptions {
+  readonly script: readonly ScriptedAnswer[];
+  /** Requests that wait for the engine; more are refused. */
+  readonly queueRequestsMax?: number;
+  /** Stands in the engine's place before everything else. */
+  readonly wrap?: (engine: ModelService) => ModelService;
+}
+
 /** The model surfaces of one shard, from bytes of HTTP to a toy model and back: gateway, routing, RPC and engine are the product's. */
-export function openToyGateway({ script }: { readonly script: readonly ScriptedAnswer[] }) {
+export function openToyGateway({ script, queueRequestsMax = 256, wrap = (engine) => engine }: ToyGatewayOptions) {
   const log = new EventLog();
   const random = new CountingRandom();
-  const bounds = { sequences: 4, contextTokens: 2048, queueRequestsMax: 256 };
+  const bounds = { sequences: 4, contextTokens: 2048, queueRequestsMax };
   const { engine, clock } = openToyEngine({ ...bounds, random, logger: log, script, embeddingBackend: new ToyEmbeddingBackend() });
+  const modelService = wrap(engine);
   const options = cooperationOptions.parse({});
   const rpc = { clock, logger: log, metrics: declareRpcMetrics(silentMetrics), timestamps: { last: () => 1, observe: () => undefined } };
   const server = new RpcServer({ ...rpc, options: rpcOptions.parse({}) });
-  server.register(modelMethods({ modelService: engine, prefixes: { prepare: async () => undefined }, clock, options }));
+  server.register(modelMethods({ modelService, prefixes: { prepare: async () => undefined }, clock, options }));
   const transport = new ScriptedTransport(() => {
     throw new Error('nobody else is asked');
   });
@@ -50,7 +66,7 @@ export function openToyGateway({ script }: { readonly script: readonly ScriptedA
     prefixes: { tokensOf: async () => new Map() },
     router,
     executor,
-    local: engine,
+    local: modelService,
     clock,
     logger: log,
     metrics,
@@ -69,15 +85,19 @@ export function openToyGateway({ script }: { readonly script: readonly ScriptedA
     apiKey: undefined,
     checkDatabase: async () => undefined,
   });
-  const post = async (path: string, body: Uint8Array): Promise<{ readonly status: number; readonly text: string }> => {
+  const post = async (path: string, body: Uint8Array): Promise<ToyAnswer> => {
     const headers = { host: 'localhost', 'content-type': 'application/json' };
     const { signal } = new AbortController();
     const answer = await gateway.handle({ method: 'POST', path, headers, query: new Map(), body, signal } as never);
-    if (typeof answer.body === 'string') return { status: answer.status, text: answer.body };
-    if (answer.body instanceof Uint8Array) return { status: answer.status, text: utf8.decode(answer.body) };
-    let text = '';
-    for await (const piece of answer.body) text += utf8.decode(piece);
-    return { status: answer.status, text };
+    return { status: answer.status, headers: answer.headers, text: await textOf(answer) };
   };
   return { post, log, engine };
+}
+
+async function textOf({ body }: HttpResponse): Promise<string> {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return utf8.decode(body);
+  let text = '';
+  for await (const piece of body) text += utf8.decode(piece);
+  return text;
 }
