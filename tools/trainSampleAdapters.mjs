@@ -1,6 +1,7 @@
 // npm run sample:adapters -- [DOMAIN…] [--out FOLDER] [--threads N]: trains the sample's adapters from sample/training with the product's
-// trainer, each with the settings that are its defaults, and judges them on sample/questions. Writes into FOLDER (dist/sample-adapters),
-// never over the sample. A run that was stopped goes on: call it again.
+// trainer, each with the settings that are its defaults, and judges them on sample/questions: exits with 1 and the figures where one does
+// not reach what tools/judgeAdapters.mjs asks for. Writes into FOLDER (dist/sample-adapters), never over the sample. A run that was stopped
+// goes on: call it again.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,3 +30,4 @@ for (const domain of domains) {
   const trainingSamples = readFileSync(data, 'utf8').trim().split('\n').length;
   writeFileSync(figures, `${JSON.stringify({ ...JSON.parse(readFileSync(figures, 'utf8')), trainingSamples }, undefined, 2)}\n`);
 }
+run('tools/judgeAdapters.mjs', folder, ...domains);
