@@ -91,7 +91,7 @@ describe('prefix cache and preemption on SmolLM2-135M (R20)', () => {
   }, async () => {
     const asked = [1, 3, 2, 1].map((times, i) =>
       request(`${passage.repeat(times)}What does the office keep?`, {
-        sampling: { ...(i % 2 ? sampled : greedy), tokensMax: 32, ignoreEnd: true },
+        sampling: { ...(i % 2 ? sampled : greedy), tokensMax: 20, ignoreEnd: true },
         priority: i < 2 ? 'low' : 'high',
       }),
     );
