@@ -84,7 +84,7 @@ describe('InferenceEngine on SmolLM2-135M', () => {
     const accepted = () => engine.figures().speculation.acceptedTokens;
     const before = accepted();
     expect(await oneByOne(asked)).toEqual(expected);
-    expect(accepted() - before).toBeGreaterThan(10);
+    expect(accepted() - before).toBeGreaterThan(0); // how many depends on what steps cost, and so on what else the machine does
     expect(await Promise.all(asked.map(answer))).toEqual(expected);
     await plain.close(new Error('test is over'));
   });
