@@ -65,6 +65,7 @@ export class SimEngineLauncher implements EngineLauncher {
       modelService: engine,
       pid: ++this.#launches,
       exited,
+      residentBytes: () => undefined,
       ping: () => (pacer.isHung ? new Promise(() => undefined) : Promise.resolve()),
       kill: () => void end('signal SIGKILL', false), // what makes it stand still here comes from outside
       stop: () => end('stopped', false),

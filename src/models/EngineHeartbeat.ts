@@ -5,6 +5,8 @@ export interface EngineHeartbeatParts {
   readonly engine: Pick<LaunchedEngine, 'ping'>;
   readonly clock: Clock;
   readonly options: Pick<EngineOptions, 'heartbeatIntervalMs' | 'heartbeatsMissedMax'>;
+  /** Called at each beat before the last, answered or not. */
+  readonly onBeat: () => void;
   /** Called once, when the engine has let too many beats pass. */
   readonly onHung: () => void;
 }
@@ -40,13 +42,14 @@ export class EngineHeartbeat {
   }
 
   #beat(): void {
-    const { options, onHung } = this.#parts;
+    const { options, onBeat, onHung } = this.#parts;
     this.#missed = this.#isAnswered ? 0 : this.#missed + 1;
     if (this.#missed >= options.heartbeatsMissedMax) {
       this.stop();
       onHung();
       return;
     }
+    onBeat();
     if (this.#isAnswered) this.#ask();
     this.#schedule();
   }

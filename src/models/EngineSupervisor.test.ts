@@ -66,6 +66,20 @@ describe('EngineSupervisor (R18)', () => {
     expect(await metrics.render()).toContain('engine_restarts_total 1');
   });
 
+  it('counts on over engines that count from nothing, however quickly the next one is up', async () => {
+    const { clock, launcher, service, metrics } = await open();
+    const lookups = async (): Promise<number> => {
+      await clock.sleep(engineOptions.parse({}).loadPublishMs + 1);
+      const counts = (await metrics.render()).matchAll(/^kv_prefix_lookups_total\{.*\} (\d+)$/gm);
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    for (let times = 0; times < 3; times++) await read(service.generate(request('x'), signal));
+    expect(await lookups()).toBe(3);
+    await launcher.crash(); // 900 ms to the next one
+    await read(service.generate(request('x'), signal));
+    expect(await lookups()).toBe(4);
+  });
+
   it('while an engine loads, tells those who waited long enough how far it is and when to come back', async () => {
     let release: () => void = () => undefined;
     let launches = 0;

@@ -1,4 +1,4 @@
-import { type OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
+import { describeBytes, type OstrakaError, raceAbort, toAbortError, toOstrakaError } from '../base/index.js';
 import {
   type AdapterIdentity,
   adapterKey,
@@ -27,6 +27,7 @@ import {
 import { CrashSuspects } from './CrashSuspects.js';
 import { describeProgress } from './describeProgress.js';
 import { EngineHeartbeat } from './EngineHeartbeat.js';
+import { EngineMemoryWatch } from './EngineMemoryWatch.js';
 import { isLost } from './isLost.js';
 import { lazyDigest } from './lazyDigest.js';
 import { declareEngineMetrics, type EngineMetrics } from './metrics.js';
@@ -69,7 +70,7 @@ interface Gate {
 
 /**
  * Keeps one engine alive for a shard (R18) and is its ModelService: starts it, starts it again when it goes (at once, then with growing
- * waits), ends one that hangs, reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
+ * waits), ends one that hangs or grows too large, reloads its adapters before anyone sees it, sends a request again when its engine was lost before any text had come.
  * While there is no engine, requests wait up to `readyWaitMsMax`, then fail with ENGINE_LOADING. Errors: those of ModelService.
  */
 export class EngineSupervisor extends SingleAnswers implements ModelService {
@@ -399,13 +400,24 @@ export class EngineSupervisor extends SingleAnswers implements ModelService {
 
   #watch(engine: LaunchedEngine): void {
     const { clock, options, logger } = this.#parts;
+    const memory = new EngineMemoryWatch({
+      engine,
+      options,
+      onExceeded: (held) => {
+        logger.warn('engine.memory_exceeded', { pid: engine.pid, ...held });
+        engine.kill(`it held ${describeBytes(held.residentBytes)} of memory, and may hold ${describeBytes(held.bytesMax)}`);
+      },
+    });
     const heartbeat = new EngineHeartbeat({
       engine,
       clock,
       options,
+      onBeat: () => {
+        if (this.#engine === engine) memory.look(); // once its adapters are loaded
+      },
       onHung: () => {
         logger.warn('engine.hung', { pid: engine.pid, beats: options.heartbeatsMissedMax });
-        engine.kill();
+        engine.kill(`it gave no sign of life for ${options.heartbeatsMissedMax} beats`);
       },
     });
     heartbeat.start();
@@ -447,6 +459,7 @@ export class EngineSupervisor extends SingleAnswers implements ModelService {
     if (this.#engine !== engine) return;
     this.#engine = undefined;
     this.#gate = makeGate();
+    this.#metrics.publishFigures(undefined); // the next one may be up before the next publishing, and counts from nothing
     this.#tell({ kind: 'down', reason });
   }
 

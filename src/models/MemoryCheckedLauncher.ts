@@ -1,6 +1,7 @@
 import type { EngineConfig, EngineLauncher, EngineProgress, LaunchedEngine, MemoryReader, ModelDescription } from '../platform/index.js';
 import { checkEngineMemory } from './checkEngineMemory.js';
 import { estimateConfigMemory } from './estimateConfigMemory.js';
+import { prefixStoreBytesOf } from './prefixStoreBytesOf.js';
 
 export interface MemoryCheckedLauncherParts {
   readonly launcher: EngineLauncher;
@@ -9,7 +10,10 @@ export interface MemoryCheckedLauncherParts {
   readonly describe: (path: string) => ModelDescription;
 }
 
-/** Starts no engine that cannot fit into memory: the system would end it, or another process, in the middle of work. Errors: MODEL_TOO_LARGE, MODEL_INVALID. */
+/**
+ * Starts no engine that cannot fit into memory: the system would end it, or another process, in the middle of work. Those it starts say
+ * what they were expected to hold. Errors: MODEL_TOO_LARGE, MODEL_INVALID.
+ */
 export class MemoryCheckedLauncher implements EngineLauncher {
   readonly #parts: MemoryCheckedLauncherParts;
 
@@ -19,7 +23,9 @@ export class MemoryCheckedLauncher implements EngineLauncher {
 
   async launch(config: EngineConfig, signal: AbortSignal, onProgress?: (progress: EngineProgress) => void): Promise<LaunchedEngine> {
     const { launcher, memory, describe } = this.#parts;
-    checkEngineMemory(estimateConfigMemory(config, describe), memory.read());
-    return launcher.launch(config, signal, onProgress);
+    const estimate = estimateConfigMemory(config, describe);
+    checkEngineMemory(estimate, memory.read());
+    const engine = await launcher.launch(config, signal, onProgress);
+    return { ...engine, memoryExpected: { startBytes: estimate.totalBytes, laterBytes: prefixStoreBytesOf(config) } };
   }
 }

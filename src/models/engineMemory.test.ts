@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toyDescription } from '../../sim/engine/index.js';
 import type { EngineConfig, EngineLauncher, FreeMemory, LaunchedEngine, ModelDescription } from '../platform/index.js';
 import { checkEngineMemory } from './checkEngineMemory.js';
+import { engineMemoryBound } from './engineMemoryBound.js';
 import { type EngineShape, estimateEngineMemory } from './estimateEngineMemory.js';
 import { MemoryCheckedLauncher } from './MemoryCheckedLauncher.js';
 
@@ -103,7 +104,23 @@ describe('the memory of an engine before it is started (R18)', () => {
     });
     expect(launched).toEqual([]);
     bytes = 2e9;
-    await checked.launch(config, signal);
+    const { memoryExpected } = await checked.launch(config, signal);
     expect(launched).toEqual([config]);
+    expect(memoryExpected?.startBytes).toBeGreaterThan(1e9);
+    expect(memoryExpected?.laterBytes).toBe(268_435_456);
+    const small = await checked.launch({ ...config, inference: { kvStoreBytesMax: 5 } }, signal);
+    expect(small.memoryExpected?.laterBytes).toBe(5);
+  });
+
+  it('is bounded while it runs, never below what it may come to hold, and by what it held when warm where the estimate said less', () => {
+    const bytes = fc.nat(1e12);
+    fc.assert(
+      fc.property(bytes, bytes, bytes, fc.double({ min: 1, max: 100, noNaN: true }), (startBytes, laterBytes, warmBytes, factorMax) => {
+        const { bytesMax, baseBytes } = engineMemoryBound({ startBytes, laterBytes, warmBytes, factorMax });
+        expect([startBytes, warmBytes]).toContain(baseBytes);
+        expect(bytesMax).toBeGreaterThanOrEqual(Math.max(startBytes, warmBytes) + laterBytes);
+        expect(bytesMax).toBeLessThanOrEqual(Math.max(startBytes, warmBytes) * factorMax + laterBytes + 1);
+      }),
+    );
   });
 });

@@ -40,6 +40,15 @@ export const engineOptions = z.strictObject({
       'beats in a row without an answer after which a hung engine is killed; the engine answers between two steps, and the longest step ' +
         '(256 rows of prefill with a pack of embeddings) takes under 2 s on one slow core: ten times that',
     ),
+  memoryFactorMax: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(1.5)
+    .describe(
+      'an engine that holds more than so many times its estimate (or what it held when warm, where that is more), and its full store of ' +
+        'prefixes, is killed; looked at with each beat, on Linux, unless checkMemory is false',
+    ),
   quarantineMs: z.int().min(1).default(600_000).describe('how long such a request is refused, and suspected, ms'),
   suspectsMax: z.int().min(1).default(1024).describe('requests that are suspected at a time'),
   queueTimeHalfLifeMs: z.int().min(1).default(2000).describe('the reported mean queue time fades by half in this while nobody waits, ms'),

@@ -1,4 +1,5 @@
 import type { EngineMemory } from './estimateEngineMemory.js';
+import { prefixStoreBytesDefault } from './prefixStoreBytesOf.js';
 
 /** The memory of one machine under the shards of one `up`, by the estimate (R18). */
 export interface MachineMemory {
@@ -12,9 +13,8 @@ export interface MachineMemory {
   readonly budgetBytes: number;
 }
 
-/** Measured: a shard process beside its engine. The other is `inference.kvStoreBytesMax` as it is unless changed. */
+/** Measured: a shard process beside its engine. */
 const shardBytes = 130e6;
-const prefixStoreBytes = 268_435_456;
 
 /**
  * Divides what is free between the shards of a machine. Each checks its loads by itself, at any time: were they to go by what is free at
@@ -27,7 +27,7 @@ export function planMachineMemory(given: {
 }): MachineMemory {
   const { shards, own, freeBytes } = given;
   const { weightsBytes, totalBytes, cellsBytes } = own;
-  const besideBytes = shardBytes + (cellsBytes > 0 ? prefixStoreBytes : 0);
+  const besideBytes = shardBytes + (cellsBytes > 0 ? prefixStoreBytesDefault : 0);
   const eachBytes = totalBytes - weightsBytes + besideBytes;
   return {
     weightsBytes,

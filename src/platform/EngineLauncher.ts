@@ -36,7 +36,15 @@ export interface EngineProgress {
   readonly percent?: number;
 }
 
-/** How an engine ended. `byItself`: a fault of its own or a hang, not an order from outside; what it ran then may be the cause. */
+/** What an engine is expected to hold, bytes. */
+export interface ExpectedMemory {
+  /** Once it is warm, by the estimate. */
+  readonly startBytes: number;
+  /** That it fills later, at most: the store of prefixes. */
+  readonly laterBytes: number;
+}
+
+/** How an engine ended. `byItself`: a fault of its own, a hang or too much memory, not an order from outside; what it ran then may be the cause. */
 export interface EngineExit {
   readonly reason: string;
   readonly byItself: boolean;
@@ -46,12 +54,16 @@ export interface LaunchedEngine {
   readonly modelService: ModelService;
   /** Process id of the child; 0 where there is none. */
   readonly pid: number;
+  /** Absent where nobody estimated it. */
+  readonly memoryExpected?: ExpectedMemory;
+  /** Memory that its process holds now, bytes; undefined where there is none, where the system does not tell, or when it is gone. */
+  residentBytes(): number | undefined;
   /** Resolves when the engine is gone, for whatever reason; requests in flight fail with ENGINE_LOST first. */
   readonly exited: Promise<EngineExit>;
   /** Resolves when the engine answers, which it does between any two steps; never when it hangs; may reject when it is gone. */
   ping(): Promise<void>;
-  /** Ends it at once, whatever it does; `exited` then resolves. For an engine that hangs. */
-  kill(): void;
+  /** Ends it at once, whatever it does; `exited` then resolves, by itself unless somebody stopped it, and says `why`. For an engine that hangs or holds too much memory. */
+  kill(why: string): void;
   /** Ends it in order, by force when it takes long. */
   stop(): Promise<void>;
 }

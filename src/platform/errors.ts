@@ -301,8 +301,8 @@ export const platformErrors = {
     httpStatus: 503,
     errorNum: 8201,
     retryable: true,
-    meaning: 'The engine process ended while the request was in it.',
-    action: 'Retry; the shard restarts its engine by itself.',
+    meaning: 'The engine process ended while the request was in it: by a fault, from outside, or because it hung or held too much memory.',
+    action: 'Retry; the shard restarts its engine by itself. The log says why it ended; `engine.memoryFactorMax` bounds its memory.',
   },
   ENGINE_UNAVAILABLE: {
     httpStatus: 500,

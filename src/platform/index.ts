@@ -6,7 +6,7 @@ export { adapterKey } from './adapterKey.js';
 export { ChecksummedStore } from './ChecksummedStore.js';
 export type { Clock, Timer } from './Clock.js';
 export { describeShortage } from './describeShortage.js';
-export type { EngineConfig, EngineExit, EngineLauncher, EngineProgress, LaunchedEngine } from './EngineLauncher.js';
+export type { EngineConfig, EngineExit, EngineLauncher, EngineProgress, ExpectedMemory, LaunchedEngine } from './EngineLauncher.js';
 export { platformError, platformErrors } from './errors.js';
 export type { HttpHandler, HttpLimits, HttpListener, HttpRefusal, HttpRequest, HttpResponse } from './HttpListener.js';
 export { idleLoad } from './idleLoad.js';

@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { OstrakaError, onAbort, toAbortError } from '../../base/index.js';
 import {
   type EngineConfig,
@@ -12,6 +11,8 @@ import {
 } from '../index.js';
 import { ChildModelService } from './ChildModelService.js';
 import type { EngineCommand, EngineMessage } from './engineMessages.js';
+import { readResidentBytes } from './readResidentBytes.js';
+import { readTextIfThere } from './readTextIfThere.js';
 
 export interface ChildEngineLauncherOptions {
   /** The compiled entry of the child; only `cli` knows where it is. */
@@ -45,9 +46,10 @@ export class ChildEngineLauncher implements EngineLauncher {
       return {
         modelService,
         pid: child.pid,
+        residentBytes: () => readResidentBytes(child.pid, readTextIfThere),
         exited: child.exited,
         ping: () => child.ping(),
-        kill: () => child.killHung(),
+        kill: (why) => child.killFor(why),
         stop: () => child.stop(),
       };
     } catch (error) {
@@ -64,12 +66,8 @@ const faultSignals: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGABRT',
 
 /** Stopped by a signal, as the system tells it; false where it does not. */
 const isStopped = (pid: number): boolean => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
-  } catch {
-    return false; // not Linux, or gone
-  }
+  const stat = readTextIfThere(`/proc/${pid}/stat`) ?? ''; // not Linux, or gone
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
 };
 
 class EngineChild {
@@ -79,7 +77,7 @@ class EngineChild {
   #service: ChildModelService | undefined;
   #pings: (() => void)[] = [];
   #stderr = '';
-  #hung = false;
+  #killedFor: { readonly why: string; readonly byItself: boolean } | undefined;
 
   constructor(options: ChildEngineLauncherOptions) {
     this.#options = options;
@@ -100,7 +98,7 @@ class EngineChild {
       };
       this.#process.once('exit', (code, killedBy) => {
         if (killedBy === null) onGone(`exit code ${code}`, code !== 0);
-        else onGone(`signal ${killedBy}`, this.#hung || faultSignals.has(killedBy));
+        else onGone(this.#describeKill(killedBy), this.#killedFor?.byItself === true || faultSignals.has(killedBy));
       });
       this.#process.on('error', (error) => onGone(error.message, false));
     });
@@ -147,9 +145,9 @@ class EngineChild {
     clearTimeout(timer);
   }
 
-  /** Kills one that stands still: what it runs may be the cause, unless somebody stopped it. */
-  killHung(): void {
-    this.#hung = !isStopped(this.pid);
+  /** Kills one that stands still or has grown too large: what it runs may be the cause, unless somebody stopped it. */
+  killFor(why: string): void {
+    this.#killedFor = { why, byItself: !isStopped(this.pid) };
     this.kill();
   }
 
@@ -167,6 +165,10 @@ class EngineChild {
     this.#process.send(command, (error) => {
       if (error !== null) this.#options.logger.debug('engine.send_failed', { message: error.message });
     });
+  }
+
+  #describeKill(signal: NodeJS.Signals): string {
+    return this.#killedFor === undefined ? `signal ${signal}` : `signal ${signal}, since ${this.#killedFor.why}`;
   }
 
   #reasonOf(how: string): string {

@@ -40,6 +40,7 @@ export class OpenAiEngineLauncher implements EngineLauncher {
     return {
       modelService,
       pid: 0,
+      residentBytes: () => undefined,
       exited,
       ping: async () => void (await client.json('/v1/models', undefined, never)),
       kill: () => lose({ reason: `the model server at ${url} does not answer`, byItself: true }),

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EngineSupervisor, engineOptions, estimateEngineMemory } from '../../../src/models/index.js';
+import { toyDescription } from '../../../sim/engine/index.js';
+import { EngineSupervisor, engineOptions, estimateEngineMemory, MemoryCheckedLauncher } from '../../../src/models/index.js';
 import { modelServiceConformance } from '../../../src/platform/conformance/modelServiceConformance.js';
 import {
   type EngineConfig,
@@ -30,6 +31,9 @@ const textOf = async (events: AsyncIterable<GenerateEvent>): Promise<string> => 
   for await (const event of events) if (event.kind === 'text') text += event.text;
   return text;
 };
+
+/** What a child without a model says when it is warm. */
+const readyMessage = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true, prefixes: true } }, load: ${JSON.stringify(idleLoad(1))} }`;
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -140,21 +144,53 @@ describe('an engine in a child process (R18)', () => {
     await expect(launcher.launch(wrong, signal)).rejects.toMatchObject({ code: 'MODEL_INVALID' });
   });
 
-  it('ends a child whose native call never returns, before it is warm as well as after', async () => {
-    const stuck = (when: 'warm' | 'cold'): ChildEngineLauncher => {
-      const folder = mkdtempSync(join(tmpdir(), 'ostraka-stuck-'));
-      const path = join(folder, 'stuckEngine.mjs');
-      const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
-      const load = JSON.stringify(idleLoad(1));
-      const ready = `{ kind: 'ready', facts: { models: [], abilities: { sameTextUnderLoad: true, adapters: true, prefixes: true } }, load: ${load} }`;
-      const onStart = when === 'cold' ? block : `process.send(${ready})`;
-      writeFileSync(path, `process.on('message', (m) => { if (m.kind === 'start') ${onStart}; if (m.kind === 'call') ${block}; });`);
-      return new ChildEngineLauncher({
-        engineMainPath: path,
-        stopMsMax: 1000,
-        logger: PinoLogger.open({ level: 'error', destination: 2 }),
+  /** A child of this file without a model: what it does when it is started, and when it is called. It answers its beats while it can. */
+  const scripted = ({ onStart = `process.send(${readyMessage})`, onCall }: { readonly onStart?: string; readonly onCall: string }) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'ostraka-engine-')), 'engine.mjs');
+    const answers = { start: onStart, call: onCall, ping: `process.send({ kind: 'pong' })` };
+    const cases = Object.entries(answers).map(([kind, answer]) => `if (m.kind === '${kind}') { ${answer} }`);
+    writeFileSync(path, `process.on('message', (m) => { ${cases.join(' ')} });`);
+    return new ChildEngineLauncher({ engineMainPath: path, stopMsMax: 1000, logger: PinoLogger.open({ level: 'error', destination: 2 }) });
+  };
+
+  // The rule that says what a request may be blamed for.
+  it.each([
+    ['SIGSEGV', true],
+    ['SIGABRT', true],
+    ['SIGKILL', false],
+    ['SIGTERM', false],
+  ] as const)('a child that ends with %s ended by itself: %s', async (name, byItself) => {
+    launched = await scripted({ onCall: '' }).launch(config, signal);
+    process.kill(launched.pid, name);
+    expect(await launched.exited).toEqual({ reason: `signal ${name}`, byItself });
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'ends a child that holds more memory than it may, refuses the request that does it twice, and serves on',
+    async () => {
+      const grow = 'const held = []; setInterval(() => { if (held.length < 50) held.push(Buffer.alloc(20e6, 1)); }, 10);';
+      const small = { ...toyDescription, fileBytes: 1e6, kvBytesPerToken: 1, vocabulary: 1 };
+      const children = new MemoryCheckedLauncher({
+        launcher: scripted({ onCall: grow }),
+        memory: { read: () => undefined },
+        describe: () => small,
       });
-    };
+      const options = engineOptions.parse({ memoryFactorMax: 1.1, heartbeatIntervalMs: 50, restartDelayMsMin: 1 });
+      const logger = PinoLogger.open({ level: 'error', destination: 2 });
+      const bounded = { ...config, inference: { kvStoreBytesMax: 0 } };
+      supervisor = new EngineSupervisor({ launcher: children, config: bounded, options, clock, logger, metrics: new PrometheusMetrics() });
+      await supervisor.start(signal);
+      const { enginePid } = supervisor;
+      await expect(textOf(supervisor.generate(request('greedy'), signal))).rejects.toMatchObject({ code: 'REQUEST_QUARANTINED' });
+      expect(isRunning(enginePid)).toBe(false);
+      for (let waits = 0; supervisor.enginePid === 0 && waits < 50; waits++) await clock.sleep(100);
+      expect(isRunning(supervisor.enginePid)).toBe(true);
+    },
+  );
+
+  it('ends a child whose native call never returns, before it is warm as well as after', async () => {
+    const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+    const stuck = (when: 'warm' | 'cold') => scripted({ ...(when === 'cold' && { onStart: block }), onCall: block });
     const options = engineOptions.parse({ launchMsMax: 1500, heartbeatIntervalMs: 50, heartbeatsMissedMax: 6, requestRetriesMax: 0 });
     const parts = { config, options, clock, logger: PinoLogger.open({ level: 'error', destination: 2 }) };
     const cold = new EngineSupervisor({ ...parts, launcher: stuck('cold'), metrics: new PrometheusMetrics() });
