@@ -10,6 +10,7 @@ import { engineBench } from './engine.bench.js';
 import { eventLoopBench } from './eventLoop.bench.js';
 import { footprintBench } from './footprint.bench.js';
 import { hopBench } from './hop.bench.js';
+import { overheadBench } from './overhead.bench.js';
 import { prefixBench } from './prefix.bench.js';
 import { prefixMoveBench } from './prefixMove.bench.js';
 import { queriesBench } from './queries.bench.js';
@@ -32,6 +33,7 @@ const benches: { readonly [name: string]: (options: { readonly quick: boolean })
   eventLoop: eventLoopBench,
   footprint: footprintBench,
   hop: hopBench,
+  overhead: overheadBench,
   prefix: prefixBench,
   prefixMove: prefixMoveBench,
   queries: queriesBench,
