@@ -1,5 +1,6 @@
 // Builds llama-batched-bench and llama-server for the benches, once, into the user's cache folder: node bench/peers/llama/buildPeers.mjs
-// Needs git, cmake, ninja or make, and a C++ compiler. Takes some minutes. Prints the folder of the programs on its last line.
+// Needs git, cmake, ninja or make, and a C++ compiler. Takes some minutes. Prints the folder of the programs on its last line; with --find
+// builds nothing, and prints nothing where they are not built.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -43,7 +44,9 @@ const build = (into) => {
   }
 };
 
-if (!programs.every((program) => existsSync(join(folder, program)))) {
+const isBuilt = programs.every((program) => existsSync(join(folder, program)));
+if (!isBuilt && process.argv.includes('--find')) process.exit(0);
+if (!isBuilt) {
   if (!existsSync(libraries)) throw new Error(`the libraries of ${platform} are not installed: npm ci`);
   const work = `${folder}.work-${process.pid}`;
   mkdirSync(work, { recursive: true });

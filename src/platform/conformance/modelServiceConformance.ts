@@ -102,7 +102,11 @@ export function modelServiceConformance({ name, open }: ModelServiceSubject): vo
       await expect(generate('word '.repeat(20_000))).rejects.toMatchObject({ code: 'CONTEXT_LENGTH_EXCEEDED', retryable: false });
     });
 
-    it('embeds texts in their order, each of unit length', async () => {
+    it('embeds texts in their order, each of unit length, or says that it has no embedding model where it names none', async () => {
+      if (!service.models().some(({ kind }) => kind === 'embedding')) {
+        const asked = service.embed({ requestId: 'e', model: 'default', texts: ['x'] }, signal);
+        return expect(asked).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+      }
       const embed = async (...texts: string[]) => (await service.embed({ requestId: 'e', model: 'default', texts }, signal)).vectors;
       const [one, two] = await embed('a red fox', 'the law of contracts');
       const [alone] = await embed('the law of contracts');

@@ -35,18 +35,22 @@ modelServiceConformance({
   },
 });
 
+const openServed = async (overrides: Partial<OpenAiEngineOptions> = {}) => {
+  const { engine, config } = toy();
+  const server = await OpenAiServer.start(engine);
+  const { modelService } = await launch(server.url, config, overrides);
+  const close = async (): Promise<void> => {
+    await server.stop();
+    await engine.close(closed);
+  };
+  return { service: modelService, close };
+};
+
+modelServiceConformance({ name: 'OpenAI-compatible server over the toy model', open: () => openServed() });
+
 modelServiceConformance({
-  name: 'OpenAI-compatible server over the toy model',
-  open: async () => {
-    const { engine, config } = toy();
-    const server = await OpenAiServer.start(engine);
-    const { modelService } = await launch(server.url, config);
-    const close = async (): Promise<void> => {
-      await server.stop();
-      await engine.close(closed);
-    };
-    return { service: modelService, close };
-  },
+  name: 'OpenAI-compatible server without an embedding model',
+  open: () => openServed({ embeddingModel: undefined }),
 });
 
 describe('a model server behind a shard (R18)', () => {

@@ -84,6 +84,7 @@ export class OpenAiModelService implements ModelService {
   }
 
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
+    if (signal.aborted) throw toAbortError(signal);
     const { embedding } = this.#models;
     if (embedding === undefined || !['default', embedding.name].includes(request.model))
       throw platformError('MODEL_UNKNOWN', `the model server has no embedding model ${request.model}`);
