@@ -64,6 +64,7 @@ function resultOf(name: string, pairs: readonly Pair[]): BenchResult {
 function peerSeconds(folder: string, size: { readonly count: number; readonly prompt: number; readonly answer: number }): number {
   const { path } = modelFile('OSTRAKA_TEST_CHAT_MODEL');
   const shape = `-npp ${size.prompt} -ntg ${size.answer} -npl ${size.count} -c ${bounds.sequences * bounds.contextTokens}`;
+  // -b and -ub are its defaults, and of the usual sizes take it the least time; `server` runs it with the same.
   const command = `./llama-batched-bench -m "$MODEL" ${shape} -b 2048 -ub 512 -t 1 -tb 1 --no-kv-unified`;
   const env = { ...process.env, MODEL: path, TIMEFORMAT: '%U %S' };
   const { stderr, status } = spawnSync('bash', ['-c', `time ${command} >/dev/null 2>/dev/null`], {
