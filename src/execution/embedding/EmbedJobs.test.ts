@@ -20,6 +20,7 @@ import { QueryMemory } from '../QueryMemory.js';
 import type { ModelAccess } from '../SequenceContext.js';
 import { EmbedJobs } from './EmbedJobs.js';
 import type { EmbedTask } from './EmbedTask.js';
+import { keptJobId } from './keptJobId.js';
 
 const shardId = asId<ShardId>('shard-0');
 const books: CollectionRef = { database: '_system', name: 'books', id: 100, kind: 'document' };
@@ -307,6 +308,22 @@ describe('LLM EMBED … FOR in the background (R28)', () => {
     await shard.jobs.keep(taskOf());
     await settled();
     expect(await shard.wrong()).toEqual([]);
+  });
+
+  it('is one job for the same statement, and one of its own for another text or other bind variables', async () => {
+    const idOf = (text: string, bindVars: { readonly [name: string]: JsonValue } = {}): string =>
+      keptJobId({ collection: books, into: 'vector', query: text, bindVars });
+    expect(idOf(query, { a: 1, b: 2 })).toBe(idOf(query, { b: 2, a: 1 }));
+    const texts = [query, `${query} OPTIONS {truncate: true}`, query.replace("'default'", "'other'"), query.replace('d.text', 'd.other')];
+    expect(new Set([...texts.map((text) => idOf(text)), idOf(query, { a: 1 }), idOf(query, { a: 2 })]).size).toBe(6);
+    await shard.put(keyOf(0), { text: 'word '.repeat(300) });
+    const [whole, cut] = texts as [string, string];
+    for (const text of [whole, cut, cut]) await shard.jobs.keep(taskOf(text, idOf(text)));
+    expect(noted().toSorted()).toEqual([idOf(whole), idOf(cut)].toSorted());
+    await settled();
+    expect(shard.progress.list().map(({ state }) => state)).toEqual(['done', 'done']);
+    expect((await shard.rows())[0]).toHaveProperty('vector'); // only the second cuts
+    expect(noted()).toEqual([]);
   });
 
   it('is given up where it would fail after every restart in the same way', async () => {

@@ -8,6 +8,7 @@ import type { QueryRequest } from '../QueryRequest.js';
 import type { EmbedAnswerFrame } from './EmbedAnswerFrame.js';
 import type { EmbedOutcome } from './EmbedOutcome.js';
 import type { EmbedTask } from './EmbedTask.js';
+import { keptJobId } from './keptJobId.js';
 import { checkedOptions } from './planTask.js';
 
 export interface ShardOutcome {
@@ -63,8 +64,10 @@ export class EmbedScatter {
     const { queryId, request, collections } = this.#parts;
     const collection = collections.get(node.collection);
     assert(collection, 'a plan lists all its collections', { name: node.collection });
-    const job = background ? `embed:${collection.database}/${collection.name}/${collection.id}/${node.into}` : `embed:${queryId}`;
-    return { version: 1, job, collection, query: request.query, bindVars: { ...request.bindVars } };
+    const { query } = request;
+    const bindVars = { ...request.bindVars };
+    const job = background ? keptJobId({ collection, into: node.into, query, bindVars }) : `embed:${queryId}`;
+    return { version: 1, job, collection, query, bindVars };
   }
 
   async #ask(
