@@ -326,6 +326,40 @@ describe('LLM EMBED … FOR in the background (R28)', () => {
     expect(noted()).toEqual([]);
   });
 
+  it('is noted where it has a place and nowhere else: no error leaves a note behind, nor a place taken', async () => {
+    shard.restart({ embedJobsMax: 1 });
+    shard.store.isFull = true;
+    const refused = [shard.jobs.keep(taskOf()), shard.jobs.keep(taskOf())];
+    for (const one of refused) await expect(one).rejects.toMatchObject({ code: 'STORE_FULL' });
+    await settled();
+    expect([noted(), shard.takeAsked()]).toEqual([[], []]);
+    shard.store.isFull = false;
+    await shard.jobs.keep(taskOf());
+    await expect(shard.jobs.keep(taskOf(query, 'embed:2'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    expect(noted()).toEqual(['embed:1']);
+    await settled();
+    expect(await shard.wrong()).toEqual([]);
+    await shard.jobs.stop();
+    await expect(shard.jobs.keep(taskOf())).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(noted()).toEqual([]);
+  });
+
+  it('that is cancelled while it is noted does not run, and one that is asked for then does', async () => {
+    const first = shard.jobs.keep(taskOf());
+    const cancelled = shard.jobs.cancel('embed:1');
+    const second = shard.jobs.keep(taskOf());
+    await Promise.all([first, second]);
+    expect([await cancelled, noted()]).toEqual([true, ['embed:1']]);
+    await settled();
+    expect(
+      shard.progress
+        .list()
+        .map(({ state }) => state)
+        .toSorted(),
+    ).toEqual(['cancelled', 'done']);
+    expect([await shard.wrong(), noted()]).toEqual([[], []]);
+  });
+
   it('is given up where it would fail after every restart in the same way', async () => {
     await expect(shard.jobs.keep(taskOf('RETURN'))).rejects.toMatchObject({ code: 'AQL_PARSE' });
     await shard.jobs.keep(taskOf(`${query} OPTIONS {dimensions: 63}`));

@@ -49,6 +49,13 @@ interface Job {
   isOver: boolean;
 }
 
+interface Kept {
+  /** Rejects where the store does not take the note: the job does not run. */
+  readonly noted: Promise<void>;
+  /** Never rejects. */
+  readonly ended: Promise<void>;
+}
+
 /**
  * LLM EMBED … FOR on this shard (R28). A statement runs while its client waits; a kept job is noted durably and runs until it is done,
  * also after a restart. One at a time works on an attribute of a collection: a second would compute the same.
@@ -56,7 +63,7 @@ interface Job {
 export class EmbedJobs {
   readonly #parts: EmbedJobsParts;
   readonly #jobs = new Set<Job>();
-  readonly #kept = new Map<Job, Promise<void>>();
+  readonly #kept = new Map<Job, Kept>();
   /** The last of those that wait for an attribute of a collection. */
   readonly #lanes = new Map<string, Promise<unknown>>();
   #stopping = false;
@@ -86,17 +93,20 @@ export class EmbedJobs {
   /** Resolves when the job is noted; the same again is one job. Errors: those of `planQuery`, EMBED_STATEMENT_INVALID, QUEUE_FULL, STORE_FULL. */
   async keep(task: EmbedTask): Promise<void> {
     planTask(task);
+    let same = this.#keptAs(task.job);
     // One that is over takes its note away: not that of this request, for rows that it no longer looks at.
-    await Promise.all([...this.#kept].flatMap(([job, ended]) => (job.isOver && job.task.job === task.job ? [ended] : [])));
-    await this.#parts.records.put({ id: task.job, record: task as unknown as JsonValue });
-    this.#startKept(task);
+    for (; same?.isOver; same = this.#keptAs(task.job)) await this.#kept.get(same)?.ended;
+    // It has its place before it is noted: what is refused for want of one must not run after the next start.
+    const record = task as unknown as JsonValue;
+    await (same ? this.#kept.get(same)?.noted : this.#startKept(task, () => this.#parts.records.put({ id: task.job, record })));
   }
 
   /** Goes on with what was noted before the shard ended. What this version does not understand is logged and forgotten. */
   async resume(): Promise<void> {
     for (const { id, record } of this.#parts.records.list(this.#parts.options.embedJobsMax)) {
       try {
-        this.#startKept(embedTaskWire.parse(record));
+        const task = embedTaskWire.parse(record);
+        if (this.#keptAs(task.job) === undefined) await this.#startKept(task, alreadyNoted);
       } catch (thrown) {
         this.#parts.logger.warn('embedding.not_resumed', { job: id, error: toOstrakaError(thrown).message });
         await this.#parts.records.remove(id);
@@ -107,8 +117,9 @@ export class EmbedJobs {
   /** True where there was such a job; what it has committed stays. */
   async cancel(id: string): Promise<boolean> {
     const jobs = [...this.#jobs].filter(({ task }) => task.job === id);
-    if (jobs.some(({ isKept }) => isKept)) await this.#parts.records.remove(id);
+    // First of all: whoever asks for it again from here on has a job of their own, whose note comes after this removal.
     for (const { stop } of jobs) stop.abort(baseError('CANCELLED', 'the job was cancelled'));
+    if (jobs.some(({ isKept }) => isKept)) await this.#parts.records.remove(id);
     return jobs.length > 0;
   }
 
@@ -116,19 +127,35 @@ export class EmbedJobs {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const { stop } of this.#jobs) stop.abort(baseError('CANCELLED', 'the shard stops'));
-    await Promise.all(this.#kept.values());
+    await Promise.all([...this.#kept.values()].map(({ ended }) => ended));
   }
 
-  #startKept(task: EmbedTask): void {
-    if ([...this.#kept.keys()].some((job) => job.task.job === task.job && !job.stop.signal.aborted)) return;
+  /** The one of that name that is not cancelled. */
+  #keptAs(id: string): Job | undefined {
+    return [...this.#kept.keys()].find(({ task, stop }) => task.job === id && !stop.signal.aborted);
+  }
+
+  /** Resolves when `note` has. Throws what `#open` does, before it notes anything. */
+  #startKept(task: EmbedTask, note: () => Promise<void>): Promise<void> {
     const job = this.#open(task, true);
-    this.#kept.set(
-      job,
-      this.#untilDone(job).finally(() => {
-        this.#jobs.delete(job);
-        this.#kept.delete(job);
-      }),
-    );
+    const noted = note();
+    const ended = this.#afterNote(job, noted).finally(() => {
+      this.#jobs.delete(job);
+      this.#kept.delete(job);
+    });
+    this.#kept.set(job, { noted, ended });
+    return noted;
+  }
+
+  /** Never rejects. */
+  async #afterNote(job: Job, noted: Promise<void>): Promise<void> {
+    try {
+      await noted;
+    } catch (thrown) {
+      this.#endFailed(job, thrown);
+      return;
+    }
+    await this.#untilDone(job);
   }
 
   #open(task: EmbedTask, isKept: boolean): Job {
@@ -194,6 +221,7 @@ export class EmbedJobs {
     const before = this.#lanes.get(lane);
     const turn = (async () => {
       if (before !== undefined) await raceAbort(before, job.stop.signal);
+      job.stop.signal.throwIfAborted();
       return this.#work(job);
     })();
     // Whoever comes next waits for those before, too: one that is cancelled while it waits must not let it pass.
@@ -246,5 +274,6 @@ export class EmbedJobs {
 /** The statement itself is refused. What fails on this side may not fail for ever. */
 const isHopeless = ({ retryable, httpStatus }: OstrakaError): boolean => !retryable && httpStatus < 500;
 
+const alreadyNoted = (): Promise<void> => Promise.resolve();
 const refuse = (): never => assert(false, 'the text of a row reads nothing but the row') as never;
 const noSite: Site = { scan: refuse, gather: refuse, write: refuse };
