@@ -360,6 +360,29 @@ describe('LLM EMBED … FOR in the background (R28)', () => {
     expect([await shard.wrong(), noted()]).toEqual([[], []]);
   });
 
+  it('stays noted where it cannot go on now, and is forgotten only where its statement is refused', async () => {
+    const records = new JobRecords({ store: shard.store });
+    const note = (task: EmbedTask): Promise<void> => records.put({ id: task.job, record: task as unknown as JsonValue });
+    await note(taskOf());
+    await note(taskOf('LLM EMBED', 'embed:refused'));
+    await note(taskOf(`${query} OPTIONS {size: 1}`, 'embed:unknown option'));
+    shard.restart({ embedJobsMax: 3 });
+    await shard.jobs.stop();
+    await shard.jobs.resume();
+    expect(noted()).toEqual(['embed:1']);
+    shard.restart({ embedJobsMax: 1 });
+    const other = shard.jobs.run(taskOf(query, 'embed:2'), never);
+    await shard.jobs.resume();
+    await other;
+    expect(noted()).toEqual(['embed:1']);
+    const early = shard.logger.events.filter(({ event }) => event === 'embedding.not_resumed_yet');
+    expect(early.map(({ fields }) => fields)).toMatchObject([{ code: 'CANCELLED' }, { code: 'QUEUE_FULL' }]);
+    shard.restart();
+    await shard.jobs.resume();
+    await settled();
+    expect(noted()).toEqual([]);
+  });
+
   it('is given up where it would fail after every restart in the same way', async () => {
     await expect(shard.jobs.keep(taskOf('RETURN'))).rejects.toMatchObject({ code: 'AQL_PARSE' });
     await shard.jobs.keep(taskOf(`${query} OPTIONS {dimensions: 63}`));

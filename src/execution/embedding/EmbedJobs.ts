@@ -11,7 +11,7 @@ import {
 import type { JobProgress, ProgressRegistry } from '../../cooperation/index.js';
 import type { Clock, Logger, ModelFacts, Random } from '../../platform/index.js';
 import type { ShardingManager } from '../../sharding/index.js';
-import type { DocumentStore, JobRecords } from '../../storage/index.js';
+import type { DocumentStore, JobRecord, JobRecords } from '../../storage/index.js';
 import { openContext } from '../openContext.js';
 import type { ExecutionOptions } from '../options.js';
 import type { QueryMemory } from '../QueryMemory.js';
@@ -101,16 +101,14 @@ export class EmbedJobs {
     await (same ? this.#kept.get(same)?.noted : this.#startKept(task, () => this.#parts.records.put({ id: task.job, record })));
   }
 
-  /** Goes on with what was noted before the shard ended. What this version does not understand is logged and forgotten. */
+  /**
+   * Goes on with what was noted before the shard ended. What this version does not understand is logged and forgotten; what only finds no
+   * place now, or a shard that stops, is logged and stays noted for the next start.
+   */
   async resume(): Promise<void> {
-    for (const { id, record } of this.#parts.records.list(this.#parts.options.embedJobsMax)) {
-      try {
-        const task = embedTaskWire.parse(record);
-        if (this.#keptAs(task.job) === undefined) await this.#startKept(task, alreadyNoted);
-      } catch (thrown) {
-        this.#parts.logger.warn('embedding.not_resumed', { job: id, error: toOstrakaError(thrown).message });
-        await this.#parts.records.remove(id);
-      }
+    for (const noted of this.#parts.records.list(this.#parts.options.embedJobsMax)) {
+      const task = await this.#understood(noted);
+      if (task !== undefined && this.#keptAs(task.job) === undefined) await this.#resumeOne(task);
     }
   }
 
@@ -128,6 +126,27 @@ export class EmbedJobs {
     this.#stopping = true;
     for (const { stop } of this.#jobs) stop.abort(baseError('CANCELLED', 'the shard stops'));
     await Promise.all([...this.#kept.values()].map(({ ended }) => ended));
+  }
+
+  /** Undefined: no longer noted, since it would be refused after every start. */
+  async #understood({ id, record }: JobRecord): Promise<EmbedTask | undefined> {
+    try {
+      const task = embedTaskWire.parse(record);
+      planTask(task);
+      return task;
+    } catch (thrown) {
+      this.#parts.logger.warn('embedding.not_resumed', { job: id, error: toOstrakaError(thrown).message });
+      await this.#parts.records.remove(id);
+      return undefined;
+    }
+  }
+
+  async #resumeOne(task: EmbedTask): Promise<void> {
+    try {
+      await this.#startKept(task, alreadyNoted);
+    } catch (thrown) {
+      this.#parts.logger.warn('embedding.not_resumed_yet', { job: task.job, code: toOstrakaError(thrown).code });
+    }
   }
 
   /** The one of that name that is not cancelled. */
