@@ -112,8 +112,11 @@ export class EmbeddingService {
   #nextPass(nowMs: number, isBusy: boolean): EmbeddingPass | undefined {
     const hasOthers = this.#queue.has('other');
     if (!this.#queue.has('patient') || !this.#patient.mayStart(nowMs, isBusy || hasOthers)) return this.#turns.next('other');
+    const patient = this.#turns.next('patient');
+    // Its only long text may wait until another has been read to its end.
+    if (patient === undefined) return this.#turns.next('other');
     this.#patient.started(nowMs);
-    return this.#turns.next('patient');
+    return patient;
   }
 
   /** Undefined: a text has not been read to its end. */

@@ -56,6 +56,18 @@ describe('PatientShare (R28)', () => {
     await toy.engine.close(new Error('over'));
   });
 
+  it('gives its turn to a long text that is being read where it must wait for the end of that', async () => {
+    const toy = open();
+    const longText = 'word '.repeat(2 * packTokens - 2);
+    const reading = embed(toy, [longText], false);
+    await toy.clock.sleep(packMs / 2); // between its two pieces
+    const patient = embed(toy, [longText], true);
+    await reading;
+    expect(toy.clock.monotonicMs()).toBeCloseTo(packMs, 6); // no step of nothing
+    expect((await patient).vectors).toHaveLength(1);
+    await toy.engine.close(new Error('over'));
+  });
+
   it('takes no more than its share beside a chat, and everything without one', async () => {
     const alone = open();
     const texts = Array.from({ length: 16 }, () => text);
