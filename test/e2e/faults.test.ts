@@ -21,7 +21,7 @@ describe('faults on real processes', () => {
     LocalCluster.until(async () => {
       const views = await Promise.all(['shard-0', 'shard-1', 'shard-2'].map((id) => view(id).catch(() => undefined)));
       return views.every((one) => one?.shards.every(({ ready, health }) => ready && health === 'alive')) ? true : undefined;
-    }, 40_000);
+    }, 90_000);
   const ask = async (id: string, body: object): Promise<Response> =>
     fetch(`${shard(id).url}/v1/chat/completions`, {
       method: 'POST',
