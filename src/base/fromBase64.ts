@@ -1,5 +1,6 @@
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-const valueOfDigit = new Map([...alphabet].map((digit, value) => [digit, value]));
+import { base64Digits } from './base64Digits.js';
+
+const valueOfDigit = new Map([...base64Digits].map((digit, value) => [digit, value]));
 
 /** Bytes of base64 (RFC 4648 §4, padded); undefined for a text of another form. */
 export function fromBase64(text: string): Uint8Array | undefined {

@@ -14,6 +14,7 @@ export { asId, type ShardId } from './ids.js';
 export { isObject } from './isObject.js';
 export type { JsonValue } from './JsonValue.js';
 export { LruMap } from './LruMap.js';
+export { movingMean } from './movingMean.js';
 export { OstrakaError, type OstrakaErrorJson } from './OstrakaError.js';
 export { onAbort } from './onAbort.js';
 export { raceAbort } from './raceAbort.js';

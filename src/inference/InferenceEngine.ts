@@ -35,6 +35,7 @@ import { PromptEncoder } from './PromptEncoder.js';
 import { EnginePrefixes } from './pages/EnginePrefixes.js';
 import { PagedKVCache } from './pages/PagedKVCache.js';
 import { pagesOf } from './pages/pagesOf.js';
+import { prefixScope } from './pages/prefixScope.js';
 import { checkSampling } from './sampling/checkSampling.js';
 import { checkToken } from './sampling/checkToken.js';
 import { ContinuousBatchScheduler, type DoneStep, noSequence } from './schedule/ContinuousBatchScheduler.js';
@@ -361,9 +362,8 @@ export class InferenceEngine implements ModelService {
     else task.resumed(this.#pages.resume(task.sequence, task.suspended));
   }
 
-  /** What rows may be shared within: another adapter, or another scale of it, computes other rows. */
   #scopeOf({ adapterGroup }: GenerationTask): string {
-    return `${this.#parts.config.chatModel.digest}/${adapterGroup ?? ''}`;
+    return prefixScope.of({ modelDigest: this.#parts.config.chatModel.digest, adapter: adapterGroup ?? '' });
   }
 
   /** Looks for a shared prefix at the last moment, when a prompt that was submitted just before may have ended. */

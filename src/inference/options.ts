@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { prefixStoreBytesDefault } from '../platform/index.js';
 import { grammarOptions } from './grammar/options.js';
 
 /** Options of the scheduler. Rule R bounds the piece sizes; within them they change speed only, never a token. */
@@ -99,7 +100,7 @@ export const inferenceOptions = z.strictObject({
   kvStoreBytesMax: z
     .int()
     .min(0)
-    .default(268_435_456)
+    .default(prefixStoreBytesDefault)
     .describe('host memory for prompt prefixes that others may share and for suspended requests, bytes'),
   kvCellPagesMax: z
     .int()

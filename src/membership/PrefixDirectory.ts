@@ -1,5 +1,6 @@
-import { fromBase64, type ShardId } from '../base/index.js';
+import type { ShardId } from '../base/index.js';
 import { type LoadReport, prefixUnitTokens } from '../platform/index.js';
+import { prefixMarks } from '../protocol/index.js';
 import type { TopologyView } from './TopologyView.js';
 
 /** A shard that says it holds the beginning of a prompt. */
@@ -20,7 +21,7 @@ export class PrefixDirectory {
 
   /** Living shards but `self` that hold some of a prompt with these digests, most tokens first. */
   holders(digests: readonly string[], view: TopologyView, self: ShardId): readonly PrefixHolder[] {
-    const marks = digests.map((digest) => Number.parseInt(digest.slice(-8), 16));
+    const marks = digests.map(prefixMarks.of);
     const others = view.members.filter(({ shardId, health, ready }) => shardId !== self && health === 'alive' && ready);
     return others
       .flatMap(({ shardId, load }): PrefixHolder[] => {
@@ -38,9 +39,7 @@ export class PrefixDirectory {
   #prefixesOf(load: LoadReport): ReadonlySet<number> {
     const known = this.#known.get(load);
     if (known !== undefined) return known;
-    const bytes = fromBase64(load.prefixes) ?? new Uint8Array(0);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const marks = new Set(Array.from({ length: bytes.length >> 2 }, (_, place) => view.getUint32(place * 4)));
+    const marks = prefixMarks.decode(load.prefixes);
     this.#known.set(load, marks);
     return marks;
   }

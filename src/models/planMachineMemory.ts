@@ -1,5 +1,5 @@
+import { prefixStoreBytesDefault } from '../platform/index.js';
 import type { EngineMemory } from './estimateEngineMemory.js';
-import { prefixStoreBytesDefault } from './prefixStoreBytesOf.js';
 
 /** The memory of one machine under the shards of one `up`, by the estimate (R18). */
 export interface MachineMemory {

@@ -1,8 +1,5 @@
 import type { JsonValue } from '../base/index.js';
-import type { EngineConfig } from '../platform/index.js';
-
-/** `inference.kvStoreBytesMax` as it is unless changed. */
-export const prefixStoreBytesDefault = 268_435_456;
+import { type EngineConfig, prefixStoreBytesDefault } from '../platform/index.js';
 
 /** What the store of prefixes of an engine may come to hold, by its configuration. */
 export function prefixStoreBytesOf({ inference }: Pick<EngineConfig, 'inference'>): number {

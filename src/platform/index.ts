@@ -52,6 +52,7 @@ export { noModel } from './noModel.js';
 export { noPrefixExchange } from './noPrefixExchange.js';
 export type { OrderedStore, ScanRange, StoreEntry, StoreRoom, StoreShortage, StoreWrite } from './OrderedStore.js';
 export type { PrefixArrival, PrefixHeader, PrefixLookup, PrefixPart, PrefixPiece } from './PrefixPart.js';
+export { prefixStoreBytesDefault } from './prefixStoreBytesDefault.js';
 export { prefixUnitTokens } from './prefixUnitTokens.js';
 export type { Random } from './Random.js';
 export type { BackendFacts, BackendRow, EmbeddingBackend, EmbeddingFacts, StepBackend, TemplateFacts, TextPiece } from './StepBackend.js';

@@ -1,4 +1,4 @@
-import type { ShardId } from '../../base/index.js';
+import { movingMean, type ShardId } from '../../base/index.js';
 import type { Clock } from '../../platform/index.js';
 import type { CooperationOptions } from '../options.js';
 
@@ -38,16 +38,13 @@ export class TransferCosts {
     { callMs, bytes, bytesMs }: { readonly callMs: number; readonly bytes: number; readonly bytesMs: number },
   ): void {
     const before = this.#costs.get(shardId);
-    const byteMs = bytes === 0 ? (before?.byteMs ?? 0) : this.#mean(before?.byteMs, bytesMs / bytes);
-    this.#costs.set(shardId, { callMs: this.#mean(before?.callMs, callMs), byteMs, atMs: this.#clock.monotonicMs() });
+    const { prefixCostWeight: weight } = this.#options;
+    const byteMs = bytes === 0 ? (before?.byteMs ?? 0) : movingMean(before?.byteMs, bytesMs / bytes, weight);
+    this.#costs.set(shardId, { callMs: movingMean(before?.callMs, callMs, weight), byteMs, atMs: this.#clock.monotonicMs() });
   }
 
   /** Shards that have gone are forgotten. */
   keepOnly(shardIds: ReadonlySet<ShardId>): void {
     for (const shardId of this.#costs.keys()) if (!shardIds.has(shardId)) this.#costs.delete(shardId);
-  }
-
-  #mean(before: number | undefined, value: number): number {
-    return before === undefined ? value : before + (value - before) * this.#options.prefixCostWeight;
   }
 }

@@ -1,3 +1,5 @@
+import { movingMean } from '../../base/index.js';
+
 /**
  * What it costs here to take rows out of the model and to put them back (R20): moving means, ms a row, so that keeping can be compared
  * with computing again.
@@ -12,11 +14,11 @@ export class CopyCosts {
   }
 
   wasTakenOut(rows: number, elapsedMs: number): void {
-    this.#outMs = this.#mean(this.#outMs, elapsedMs / Math.max(1, rows));
+    this.#outMs = movingMean(this.#outMs, elapsedMs / Math.max(1, rows), this.#weight);
   }
 
   wasPutBack(rows: number, elapsedMs: number): void {
-    this.#backMs = this.#mean(this.#backMs, elapsedMs / Math.max(1, rows));
+    this.#backMs = movingMean(this.#backMs, elapsedMs / Math.max(1, rows), this.#weight);
   }
 
   get putBackRowMs(): number | undefined {
@@ -28,9 +30,5 @@ export class CopyCosts {
     const outMs = this.#outMs ?? this.#backMs;
     const backMs = this.#backMs ?? outMs;
     return outMs === undefined || backMs === undefined ? undefined : rows * (outMs + backMs);
-  }
-
-  #mean(before: number | undefined, value: number): number {
-    return before === undefined ? value : before + (value - before) * this.#weight;
   }
 }

@@ -13,6 +13,7 @@ import {
 import type { InferenceOptions } from '../options.js';
 import type { PagedKVCache } from './PagedKVCache.js';
 import { PrefixTransfers } from './PrefixTransfers.js';
+import { prefixScope } from './prefixScope.js';
 
 export interface EnginePrefixesParts {
   /** False where rows of a prompt are not the same bits on every engine of the kind. */
@@ -51,7 +52,7 @@ export class EnginePrefixes implements PrefixExchange {
     const [prefillTokenMs, importTokenMs] = [prefillRowMs(), pages.putBackRowMs];
     return {
       promptTokens: prompt.length,
-      heldTokens: pages.heldTokens(`${modelDigest}/${adapter}`, prompt),
+      heldTokens: pages.heldTokens(prefixScope.of({ modelDigest, adapter }), prompt),
       digests: this.#transfers.digestsOf(adapter, prompt.subarray(0, Math.max(0, prompt.length - prefixUnitTokens))),
       bytesPerToken: facts.kvBytesPerToken,
       ...(prefillTokenMs !== undefined && { prefillTokenMs }),

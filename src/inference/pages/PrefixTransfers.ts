@@ -6,11 +6,12 @@ import {
   type PrefixPiece,
   platformError,
 } from '../../platform/index.js';
+import { prefixMarks } from '../../protocol/index.js';
 import type { InferenceOptions } from '../options.js';
 import type { BufferedPrefix, PagedKVCache } from './PagedKVCache.js';
 import { PrefixImport } from './PrefixImport.js';
-import { packDigests } from './packDigests.js';
 import { prefixDigests } from './prefixDigests.js';
+import { prefixScope } from './prefixScope.js';
 
 export interface PrefixTransfersParts {
   readonly pages: Pick<PagedKVCache, 'buffers' | 'adopt' | 'heldTokens'>;
@@ -50,7 +51,7 @@ export class PrefixTransfers {
       .map((buffer) => this.#digestsOfBuffer(buffer));
     const share = Math.max(1, Math.ceil(most / Math.max(1, all.length)));
     const digests = new Set(all.flatMap((one) => one.slice(0, share)).concat(all.flat()));
-    return packDigests([...digests].slice(0, most));
+    return prefixMarks.encode([...digests].slice(0, most));
   }
 
   /** Errors: KV_PREFIX_UNKNOWN. */
@@ -61,7 +62,7 @@ export class PrefixTransfers {
       .reduce<BufferedPrefix | undefined>((best, other) => (best && best.state.length <= other.state.length ? best : other), undefined);
     if (found === undefined) throw platformError('KV_PREFIX_UNKNOWN', `no rows are held of the prefix ${digest}`);
     const { scope, tokens, state } = found;
-    const header = { digest, facts: this.#factsOf(adapterOf(scope)), tokens, stateBytes: state.length };
+    const header = { digest, facts: this.#factsOf(prefixScope.adapterOf(scope)), tokens, stateBytes: state.length };
     return { header, offset, bytes: state.subarray(offset, offset + bytesMax) };
   }
 
@@ -79,7 +80,7 @@ export class PrefixTransfers {
     const { receivedBytes, state } = arriving;
     if (state === undefined) return { receivedBytes, isWhole: false };
     this.#imports.delete(header.digest);
-    const scope = `${this.#parts.modelDigest}/${header.facts['adapter']}`;
+    const scope = prefixScope.of({ modelDigest: this.#parts.modelDigest, adapter: header.facts['adapter'] ?? '' });
     const isKept = this.#parts.pages.adopt({ scope, tokens: header.tokens, state });
     if (!isKept && this.#parts.pages.heldTokens(scope, header.tokens) === 0)
       throw platformError('KV_PREFIX_NO_ROOM', `${state.length} bytes of rows find no room`);
@@ -117,7 +118,7 @@ export class PrefixTransfers {
   #digestsOfBuffer({ scope, tokens }: BufferedPrefix): readonly string[] {
     const known = this.#digests.get(tokens);
     if (known !== undefined) return known;
-    const digests = this.digestsOf(adapterOf(scope), tokens);
+    const digests = this.digestsOf(prefixScope.adapterOf(scope), tokens);
     this.#digests.set(tokens, digests);
     return digests;
   }
@@ -126,6 +127,3 @@ export class PrefixTransfers {
     return { model: this.#parts.modelDigest, adapter, ...this.#parts.facts.stateFacts };
   }
 }
-
-/** A scope is the model's digest and the adapter's key. */
-const adapterOf = (scope: string): string => scope.slice(scope.indexOf('/') + 1);

@@ -1,6 +1,6 @@
 import type { InferenceOptions } from '../options.js';
+import { boundedMean, type MeanOptions } from './boundedMean.js';
 import { costBetween, type KnownCost } from './costBetween.js';
-import { type MeanOptions, movingMean } from './movingMean.js';
 
 export type DecodeCostOptions = MeanOptions & Pick<InferenceOptions, 'stepCostFreshSteps'>;
 
@@ -26,7 +26,7 @@ export class DecodeCosts {
     this.#steps++;
     const { stepCostGrowthMax } = this.#options;
     const expected = this.stepMs(rows) ?? elapsedMs;
-    const ms = this.#costs.has(rows) ? movingMean(expected, elapsedMs, this.#options) : Math.min(elapsedMs, expected * stepCostGrowthMax);
+    const ms = this.#costs.has(rows) ? boundedMean(expected, elapsedMs, this.#options) : Math.min(elapsedMs, expected * stepCostGrowthMax);
     this.#costs.set(rows, { rows, ms, step: this.#steps });
   }
 

@@ -1,5 +1,5 @@
+import { boundedMean } from './boundedMean.js';
 import { type DecodeCostOptions, DecodeCosts } from './DecodeCosts.js';
-import { movingMean } from './movingMean.js';
 
 /** Milliseconds that the work of a step takes, as measured; undefined before the first measurement. */
 export interface StepCostFigures {
@@ -41,11 +41,11 @@ export class StepCosts {
 
   record({ prefillRows, decodeRows, embedRows }: MeasuredStep, elapsedMs: number): void {
     if (prefillRows + decodeRows === 0 || embedRows > 0) return;
-    this.#stepMs = movingMean(this.#stepMs, elapsedMs, this.#options);
+    this.#stepMs = boundedMean(this.#stepMs, elapsedMs, this.#options);
     if (decodeRows > 0) this.#decode.record(decodeRows, elapsedMs);
     const rowMs = elapsedMs / prefillRows;
-    if (prefillRows >= pieceRowsMeasured) this.#prefillRowMs = movingMean(this.#prefillRowMs, rowMs, this.#options);
-    else if (prefillRows > 0) this.#shortRowMs = movingMean(this.#shortRowMs, rowMs, this.#options);
+    if (prefillRows >= pieceRowsMeasured) this.#prefillRowMs = boundedMean(this.#prefillRowMs, rowMs, this.#options);
+    else if (prefillRows > 0) this.#shortRowMs = boundedMean(this.#shortRowMs, rowMs, this.#options);
   }
 
   /** Costs beside a decode step of `decodeRows`. */
